@@ -1,0 +1,1 @@
+"""Causal graphs from categorical data with unknown interventions."""

@@ -1,0 +1,1 @@
+"""The paper's learner: masked neural networks, three phases, Algorithm 1."""

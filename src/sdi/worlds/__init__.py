@@ -1,0 +1,1 @@
+"""What is studied: worlds that can be observed and intervened upon."""
