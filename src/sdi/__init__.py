@@ -1,1 +1,59 @@
-"""Causal graphs from categorical data with unknown interventions."""
+"""sdi finds causes: the graph behind categorical data in which something unknown was changed now and then.
+
+The public names are imported when first used, so that the command line starts at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sdi.estimator import SDI
+    from sdi.graphs import graph
+    from sdi.method.beliefs import Knowledge
+    from sdi.method.discover import Discovery, discover
+    from sdi.method.neural.iterate import iterate
+    from sdi.method.settings import Settings
+    from sdi.worlds.dataset import Dataset, freeze
+    from sdi.worlds.from_table import dataset_from_table
+    from sdi.worlds.named import named_world
+    from sdi.worlds.simulated import Interventions
+
+_HOMES = {
+    "SDI": "estimator",
+    "graph": "graphs",
+    "Knowledge": "method.beliefs",
+    "Discovery": "method.discover",
+    "discover": "method.discover",
+    "iterate": "method.neural.iterate",
+    "Settings": "method.settings",
+    "Dataset": "worlds.dataset",
+    "freeze": "worlds.dataset",
+    "dataset_from_table": "worlds.from_table",
+    "named_world": "worlds.named",
+    "Interventions": "worlds.simulated",
+}
+
+__all__ = [
+    "SDI",
+    "Dataset",
+    "Discovery",
+    "Interventions",
+    "Knowledge",
+    "Settings",
+    "dataset_from_table",
+    "discover",
+    "freeze",
+    "graph",
+    "iterate",
+    "named_world",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sdi' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(import_module(f"sdi.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

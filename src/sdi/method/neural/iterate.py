@@ -29,7 +29,7 @@ class State(NamedTuple):
     stable: int  # iterations since a belief was last undecided or changed sides
     fitted: Fitted
     structure: Structure
-    targets: NDArray[np.float32]  # [E, M] for the environments of a finite world, else [0, M]
+    targets: NDArray[np.float32]  # [E, M] of a finite world's environments, else [Q, M] of the last iteration's
 
 
 class Info(NamedTuple):
@@ -47,10 +47,10 @@ class Info(NamedTuple):
 def initial_state(world: World, settings: Settings, seed: int) -> State:
     """Before the first iteration: random networks, beliefs near 0.5."""
     to_weights, to_structure = jax.random.split(jax.random.key(seed))
-    size, known = len(world.names), len(world.environments)
+    size = len(world.names)
     weights = initial_weights(to_weights, world.cardinalities, settings.hidden)
     structure = initial_structure(to_structure, size, settings)
-    return State(0, 0, 0, unfitted(weights, settings), structure, np.zeros((known, size), np.float32))
+    return State(0, 0, 0, unfitted(weights, settings), structure, np.zeros((len(world.environments), size), np.float32))
 
 
 def iterate(
@@ -170,11 +170,12 @@ def _declared(environment: Environment, how: str, size: int) -> NDArray[np.float
 def _remember(
     targets: NDArray[np.float32], world: World, visited: tuple[Environment, ...], found: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """For each environment of a finite world, what this iteration said of its target (the mean over visits)."""
+    """Of each environment of a finite world, what its latest iteration said (the mean over visits)."""
+    if not world.environments:
+        return found
     targets = targets.copy()
-    index = {environment.name: e for e, environment in enumerate(world.environments)}
-    for name, e in index.items():
-        of_it = [row for environment, row in zip(visited, found, strict=True) if environment.name == name]
+    for e, environment in enumerate(world.environments):
+        of_it = [row for each, row in zip(visited, found, strict=True) if each is environment]
         if of_it:
             targets[e] = np.mean(of_it, axis=0)
     return targets

@@ -35,7 +35,8 @@ def ratio_gradient(scores: Scores, probabilities: jax.Array, batch: int) -> jax.
     """g_ij = sum_k (p_ij - c_ij^k) L_i^k / sum_k L_i^k with L_i^k the likelihood of variable i under draw k.
 
     NOTE Read with L the log-likelihood, Equation 2 has the wrong sign; in its source (Bengio et al. 2019) L is the
-    likelihood, so that the weights are a softmax of the log-likelihood over the draws of one batch.
+    likelihood, so that the weights are a softmax of the log-likelihood over the draws of one batch. It is taken per
+    row (the geometric mean over the batch): with that of 256 rows at once, one draw takes all the weight.
     """
     weight = jax.nn.softmax(scores.log_likelihood / batch, axis=1)  # [S, C, M]
     return jnp.einsum("scij,sci->ij", probabilities - scores.configurations, weight) / len(weight)
