@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 BoolMatrix: TypeAlias = NDArray[np.bool_]
 
+LARGEST = 5_000  # variables of a graph by name: beyond it, a slip of the keyboard would fill the memory
+
 
 class Graph(NamedTuple):
     """A directed graph: the names of its variables and ``parents[child, parent]``."""
@@ -149,8 +151,8 @@ def graph(text: str, rng: np.random.Generator | None = None) -> Graph:
         hint = f" Did you mean {near[0]}?" if near else ""
         raise ValueError(f"unknown graph {text!r}.{hint} Expected {KNOWN_FORMS}")
     family, size, detail = match["family"], int(match["size"]), match["detail"]
-    if size < 3:
-        raise ValueError(f"{text!r} has {size} variables; a family needs at least 3")
+    if not 3 <= size <= LARGEST:
+        raise ValueError(f"{text!r} has {size} variables; a family has at least 3 and at most {LARGEST}")
     return Graph(variable_names(size), _family(text, family, size, detail, rng))
 
 
@@ -215,14 +217,13 @@ def _parse_member(member: str, text: str) -> list[str]:
             f"cannot read {member!r} in {text!r}: expected a name (letters, digits, _) or a range such as A-D or X1-X4"
         )
     first, last = match[4] or match[6], match[5] or match[7]
-    if first:
-        members = [chr(code) for code in range(ord(first), ord(last) + 1)]
-    else:
-        members = [f"{match[1]}{number}" for number in range(int(match[2]), int(match[3]) + 1)]
-    if not members:
+    numbers = range(ord(first), ord(last) + 1) if first else range(int(match[2]), int(match[3]) + 1)
+    if not numbers:
         turned = "-".join(reversed(re.split(r"\s*-\s*", member)))
         raise ValueError(f"the range {member!r} in {text!r} is empty; write {turned}")
-    return members
+    if numbers[-1] - numbers[0] >= LARGEST:
+        raise ValueError(f"the range {member!r} in {text!r} has more than {LARGEST} variables")
+    return [chr(number) if first else f"{match[1]}{number}" for number in numbers]
 
 
 # ------------------------------------------------------------------------------------------------- checks

@@ -62,6 +62,12 @@ def test_limited_intervention_has_so_many_rows_and_no_others() -> None:
     assert len(world.observe(10_000, generator())) == 10_000
 
 
+def test_limited_rows_are_those_of_the_intervention() -> None:
+    world = named_world("chain5", rng=generator(), interventions=Interventions(kind="pinned", limit=200))
+    environment = world.intervene(generator(17), targets=["C"])
+    assert len(np.unique(environment.observe(200, generator())[:, 2])) == 1
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [

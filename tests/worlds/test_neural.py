@@ -67,6 +67,7 @@ def test_weights_have_no_preferred_sign() -> None:
 
 def test_biases_are_uniform_within_their_bound() -> None:
     biases = np.concatenate([np.append(mlp.b0, mlp.b1) for mlp in mechanisms_of("chain20", 2)])
+    assert 1.08 < np.abs(biases).max() <= 1.1  # 1,640 numbers: all of them smaller in one of 10^13 draws
     assert stats.kstest(biases, stats.uniform(-1.1, 2.2).cdf).pvalue > FALSE_ALARM
 
 

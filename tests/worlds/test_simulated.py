@@ -11,6 +11,7 @@ import inspect
 import itertools
 import subprocess
 import sys
+import tracemalloc
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
@@ -276,6 +277,18 @@ def test_neural_mechanism_is_the_formula_on_one_hot_vectors(name: str, categorie
         table = exact_table(mechanism)
         every = np.indices(table.shape[:-1]).reshape(table.ndim - 1, table[..., 0].size).T
         assert np.allclose(mechanism.probabilities(every).reshape(table.shape), table, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["chain13", "alarm"])
+def test_sampling_takes_little_memory_besides_its_result(name: str) -> None:
+    """Half a megabyte and 16 kB per variable (one block of rows), however many rows are asked for."""
+    world = named_world(name, rng=generator())
+    world.observe(1, generator())
+    tracemalloc.start()
+    rows = world.observe(200_000, generator())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak - rows.nbytes < 600_000 + 17_000 * len(world.names)
 
 
 # ------------------------------------------------------------------------------------------ same seed, same bits

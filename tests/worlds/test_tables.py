@@ -53,7 +53,7 @@ def test_temperature_that_is_not_positive_is_refused(temperature: float, asia: N
 
 def test_redrawn_table_is_the_softmax_of_uniform_numbers() -> None:
     """log p0/p1 is a difference of two Uniform(-2.5, 2.5): the triangle on [-5, 5]."""
-    table = Table(np.full((5000, 2), 0.5)).redrawn(generator(18)).table
+    table = Table(np.full((50_000, 2), 0.5)).redrawn(generator(18)).table
     ratios = np.log(table[:, 0] / table[:, 1])
     assert stats.kstest(ratios, stats.triang(0.5, -5, 10).cdf).pvalue > FALSE_ALARM
 
@@ -76,3 +76,9 @@ def test_probability_zero_is_never_drawn_and_one_always() -> None:
     cumulative = cumulate(np.array([0.0, 0.1, 0.2, 0.0, 0.7, 0.0]))
     uniforms = np.array([0.0, np.nextafter(0.1, 0), 0.1, 0.5, np.nextafter(1, 0)])
     assert draw_by_inversion(cumulative, uniforms).tolist() == [1, 1, 2, 4, 4]
+
+
+def test_row_that_adds_up_to_less_than_one_still_never_draws_its_zeros() -> None:
+    """Files round their numbers: a uniform number above the sum must not fall through to the last state."""
+    cumulative = cumulate(np.array([0.3, 0.7 - 3e-7, 0.0]))
+    assert draw_by_inversion(cumulative, np.array([np.nextafter(1, 0)])).tolist() == [1]

@@ -7,6 +7,8 @@ import typer
 from typer.core import TyperGroup
 
 from sdi.cli import show
+from sdi.cli.demo import demo
+from sdi.cli.discover import discover
 from sdi.cli.evaluate import evaluate
 from sdi.cli.networks import networks
 from sdi.cli.simulate import simulate
@@ -46,6 +48,8 @@ def _program(
 app.command()(networks)
 app.command()(simulate)
 app.command()(evaluate)
+app.command()(discover)
+app.command()(demo)
 
 
 def main() -> None:

@@ -33,6 +33,11 @@ class Knowledge:
     forbidden: Iterable[Pair] = ()
     only: Iterable[Pair] | None = None
 
+    def __post_init__(self) -> None:
+        for field in ("required", "forbidden", "only"):  # kept as tuples: a generator could be read only once
+            pairs = getattr(self, field)
+            object.__setattr__(self, field, None if pairs is None else tuple(_pair(pair, field) for pair in pairs))
+
     def clamp(self, names: Sequence[str]) -> Clamp:
         """As matrices over `names`; ValueError for unknown names, contradictions and required cycles."""
         required, forbidden = _matrix(self.required, names), _matrix(self.forbidden, names)
@@ -47,6 +52,12 @@ class Knowledge:
         return Clamp(open_, required.astype(np.float32))
 
 
+def _pair(pair: object, field: str) -> Pair:
+    if isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2:
+        return pair[0], pair[1]
+    raise ValueError(f"{field} holds pairs (cause, effect); got {pair!r}")
+
+
 def _matrix(pairs: Iterable[Pair], names: Sequence[str]) -> BoolMatrix:
     index = {name: i for i, name in enumerate(names)}
     result = np.zeros((len(names), len(names)), dtype=bool)
@@ -55,16 +66,18 @@ def _matrix(pairs: Iterable[Pair], names: Sequence[str]) -> BoolMatrix:
             if name not in index:
                 near = difflib.get_close_matches(name, names, n=1)
                 hint = f"did you mean {near[0]!r}? " if near else ""
-                raise ValueError(f"unknown variable {name!r} in the edge {cause} -> {effect}; {hint}")
+                raise ValueError(
+                    f"unknown variable {name!r} in the edge {cause} -> {effect}; {hint}found: {', '.join(names)}"
+                )
         if cause == effect:
             raise ValueError(f"an edge from {cause!r} to itself is never open; drop it")
         result[index[effect], index[cause]] = True
     return result
 
 
-def edge_probabilities(gamma: jax.Array, clamp: Clamp) -> jax.Array:
-    """sigmoid(gamma) where open, else what is known."""
-    return jax.numpy.where(clamp.open, jax.nn.sigmoid(gamma), clamp.value)
+def edge_probabilities(gamma: jax.Array, clamp: Clamp, precedes: jax.Array | float = 1.0) -> jax.Array:
+    """sigmoid(gamma) P(j comes before i) where open, else what is known. The paper has no second factor."""
+    return jax.numpy.where(clamp.open, jax.nn.sigmoid(gamma) * precedes, clamp.value)
 
 
 class Decided(NamedTuple):

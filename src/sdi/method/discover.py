@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdi.graphs import BoolMatrix
-from sdi.method.beliefs import Knowledge, decide, edge_probabilities
-from sdi.method.neural.iterate import Info, State, initial_state, iterate, stop_reason
+from sdi.method.beliefs import Knowledge, decide
+from sdi.method.neural.iterate import Info, State, believed, initial_state, iterate, stop_reason
 from sdi.method.settings import Settings
 from sdi.worlds.world import World
 
 REASONS = {
-    "settled": "all beliefs were decided and stayed so",
+    "settled": "the graph had stayed the same long enough",
     "iterations": "the limit on iterations was reached",
     "interventions": "the limit on interventions was reached",
     "seconds": "the limit on seconds was reached",
@@ -90,7 +90,7 @@ def conclude(
     history: tuple[dict[str, Any], ...] = (),
 ) -> Discovery:
     """What is believed at `state`."""
-    probabilities = np.asarray(edge_probabilities(state.structure.gamma, knowledge.clamp(world.names)))
+    probabilities = np.asarray(believed(state, knowledge.clamp(world.names)))
     parents, removed = decide(probabilities)
     known = tuple(environment.name for environment in world.environments)
     return Discovery(

@@ -3,8 +3,9 @@
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, get_args
 
-Targets = Literal["known", "deterioration", "likelihood", "random", "ignored"]
-Estimator = Literal["ratio", "paper"]
+Targets = Literal["likelihood-ratio", "deterioration", "likelihood", "known", "random", "ignored"]
+Estimator = Literal["flips", "draws", "ratio", "paper"]
+Masks = Literal["row", "batch"]
 
 
 def _symbol(default: Any, symbol: str, text: str) -> Any:
@@ -15,59 +16,105 @@ def _symbol(default: Any, symbol: str, text: str) -> Any:
 class Settings:
     """How to discover. ``Settings()`` is the default, ``Settings.paper()`` what Ke et al. state."""
 
-    iterations: int = _symbol(500, "I", "times round the three phases, at most")
-    batch: int = _symbol(256, "B", "rows in a batch")
-    fit_steps: int = _symbol(2_000, "F", "phase 1: optimiser steps in an iteration")
-    interventions: int = _symbol(100, "Q", "phase 2: interventions in an iteration, each with an update of the beliefs")
-    prediction_batches: int = _symbol(10, "N_P", "batches to predict a target from")
-    prediction_configurations: int = _symbol(10, "C_P", "configurations drawn for each of them")
-    scoring_batches: int = _symbol(10, "N_S", "batches to score configurations on")
-    scoring_configurations: int = _symbol(25, "C_S", "configurations drawn for each of them")
-    rows_per_intervention: int = _symbol(1_000, "", "rows that are taken from one intervention, at most")
-    observational_rows: int | None = _symbol(None, "", "rows observed for an iteration, at most; None is F times B")
+    # The loop
+    iterations: int = _symbol(60, "I", "times round the three phases, at most")
+    interventions: int | None = _symbol(None, "Q", "interventions in an iteration; None is max(16, 2 M)")
+    rows_per_intervention: int = _symbol(500, "", "rows that are taken from one intervention, at most")
+    observational_rows: int | None = _symbol(50_000, "", "rows observed for an iteration, at most; None is F times B")
     all_interventions: int | None = _symbol(None, "I Q", "interventions in the whole run, at most; None is no limit")
 
-    hidden: int | None = _symbol(None, "H", "hidden units of a network; None is max(4 M, 4 N)")
-    fit_rate: float = _symbol(5e-2, "", "Adam on the networks: learning rate")
+    # Phase 1
+    batch: int = _symbol(256, "B", "rows in a batch")
+    fit_steps: int = _symbol(900, "F", "optimiser steps when the mechanisms are new")
+    refit_steps: int | None = _symbol(100, "", "steps when they are the same as before; None is F")
+    fit_rate: float = _symbol(5e-3, "", "Adam on the networks: learning rate")
+    anneal: float = _symbol(0.2, "", "share of that rate in the last third of F and in refits; 1 is constant")
     fit_betas: tuple[float, float] = _symbol((0.9, 0.999), "alpha", "Adam on the networks: decay of both moments")
-    belief_rate: float = _symbol(5e-3, "", "Adam on the beliefs: learning rate")
+    decay: float = _symbol(2_500.0, "", "weight decay, times the number of observational rows; 0 is off")
+    hidden: int | None = _symbol(None, "H", "hidden units of a network; None is max(4 M, 4 N)")
+    masks: Masks = _symbol("row", "", "a configuration is drawn for every row or for every batch")
+    mask_margin: float = _symbol(0.1, "", "an open edge is drawn at least this often, and left out at least as often")
+    dropout: bool = _symbol(True, "", "configurations are drawn from the beliefs; False is all c_ij = 1")
+
+    # Phase 2
+    targets: Targets = _symbol("likelihood-ratio", "I_N", "how an undeclared target is found")
+    several_targets: bool = _symbol(False, "", "any number of variables may be touched at once, not just one or none")
+    target_steps: int = _symbol(30, "", "likelihood ratio: steps that refit a last layer")
+    target_rate: float = _symbol(0.03, "", "likelihood ratio: their learning rate")
+    prediction_batches: int = _symbol(10, "N_P", "deterioration: batches to predict a target from")
+    prediction_configurations: int = _symbol(10, "C_P", "deterioration: configurations drawn for each of them")
+    estimator: Estimator = _symbol(
+        "flips", "g_ij", "what an edge is worth: by paired flips, or from drawn configurations"
+    )
+    scoring_batches: int = _symbol(10, "N_S", "ratio, paper: batches to score configurations on")
+    scoring_configurations: int = _symbol(25, "C_S", "configurations drawn for each batch or block of rows")
+
+    # Phase 3, flips and draws: beliefs follow the evidence
+    ordered: bool = _symbol(True, "", "an edge is existence times orientation; False is existence alone")
+    edge_cost: float = _symbol(3.0, "", "nats that an edge must bring")
+    slack: float = _symbol(5e-4, "", "nats for each row that it must bring, for networks are never quite right")
+    caution: float = _symbol(0.5, "", "standard errors by which it must")
+    memory: float = _symbol(0.9, "", "share of earlier evidence that is kept while beliefs stay the same")
+    stride: float = _symbol(1.0, "", "logits move by at most so much in an iteration")
+    # Phase 3, ratio and paper: beliefs descend a gradient
+    belief_rate: float = _symbol(5e-2, "", "Adam on the beliefs: learning rate")
     belief_betas: tuple[float, float] = _symbol((0.1, 0.999), "alpha", "Adam on the beliefs: decay of both moments")
     belief_start: float = _symbol(0.1, "gamma_0", "logits start at Uniform(-this, this)")
     belief_limit: float = _symbol(5.0, "", "logits are held between -this and this")
-    sparsity: float = _symbol(0.1, "lambda_sparse", "weight of the sum of all edge probabilities; 0 is off")
-    acyclicity: float = _symbol(0.5, "lambda_DAG", "weight of the 2-cycle penalty; 0 is off")
-    dropout: bool = _symbol(True, "", "phase 1 draws configurations from the beliefs; False is all c_ij = 1")
-    targets: Targets = _symbol("deterioration", "I_N", "how an undeclared target is found")
-    estimator: Estimator = _symbol("ratio", "g_ij", "how scores become a gradient of the beliefs")
-    temperature: float = _symbol(2.0, "", "of networks from BIF files, applied where such a world is made")
+    sparsity: float = _symbol(0.02, "lambda_sparse", "weight of the sum of all edge probabilities; 0 is off")
+    acyclicity: float = _symbol(0.1, "lambda_DAG", "weight of the 2-cycle penalty; 0 is off")
 
     margin: float = _symbol(0.05, "", "a belief is decided when it is this close to 0 or 1")
-    patience: int = _symbol(10, "", "stop when all beliefs were decided, the same way, for so many iterations")
+    patience: int = _symbol(10, "", "stop when the graph was the same, and decided, for so many iterations")
     seconds: float | None = _symbol(None, "", "stop after so many seconds; None is no limit")
+    temperature: float = _symbol(2.0, "", "of networks from BIF files, applied where such a world is made")
 
     def __post_init__(self) -> None:
         _check_choice("targets", self.targets, get_args(Targets))
         _check_choice("estimator", self.estimator, get_args(Estimator))
+        _check_choice("masks", self.masks, get_args(Masks))
         for each in fields(self):
             value = getattr(self, each.name)
-            if each.type in (int, int | None) and value is not None and value < 1:
-                raise ValueError(f"{each.name} must be at least 1; got {value}")
+            if each.type in (int, int | None) and value is not None and (not hasattr(value, "__index__") or value < 1):
+                raise ValueError(f"{each.name} must be a whole number of at least 1; got {value!r}")
             if each.type in (float, float | None) and value is not None and not 0 <= value < float("inf"):
                 raise ValueError(f"{each.name} must be a number of at least 0; got {value}")
+        for name in ("fit_betas", "belief_betas"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))  # a list, as JSON has it, cannot be compiled for
+            if len(getattr(self, name)) != 2 or not all(0 <= beta < 1 for beta in getattr(self, name)):
+                raise ValueError(f"{name} must be two numbers from 0 to below 1; got {getattr(self, name)}")
+        if self.targets == "likelihood-ratio" and self.estimator in ("ratio", "paper"):
+            raise ValueError(
+                f"estimator {self.estimator!r} learns from one intervention at a time and cannot find targets by "
+                "likelihood-ratio; choose targets='deterioration', or estimator='flips'"
+            )
         if not 0 < self.margin < 0.5:
             raise ValueError(f"margin must lie between 0 and 0.5; got {self.margin}")
 
     @classmethod
     def paper(cls, **changes: Any) -> "Settings":
         """The values of the paper and, where it states none, of the program its authors released."""
-        return cls(
-            **{
-                "fit_steps": 10_000,
-                "prediction_batches": 100,
-                "estimator": "paper",
-                **changes,
-            }
-        )
+        stated: dict[str, Any] = {
+            "iterations": 500,
+            "interventions": 100,
+            "rows_per_intervention": 1_000,
+            "observational_rows": None,
+            "fit_steps": 10_000,
+            "refit_steps": None,
+            "fit_rate": 5e-2,
+            "anneal": 1.0,
+            "decay": 0.0,
+            "masks": "batch",
+            "mask_margin": 0.0,
+            "targets": "deterioration",
+            "prediction_batches": 100,
+            "estimator": "paper",
+            "belief_rate": 5e-3,
+            "sparsity": 0.1,
+            "acyclicity": 0.5,
+            "patience": 10,
+        }
+        return cls(**stated | changes)
 
 
 PRESETS = {"default": Settings, "paper": Settings.paper}

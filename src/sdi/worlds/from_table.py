@@ -71,7 +71,7 @@ def _table_problems(table: pd.DataFrame, labels: "pd.Series[Any]") -> list[str]:
         if missing:
             problems.append(f"column {name!r} holds {missing} missing values; drop or fill them first")
         elif different == 1:
-            problems.append(f"column {name!r} holds one value only ({column.iloc[0]!r}); drop it")
+            problems.append(f"column {name!r} holds one value only ({column.head(1).tolist()[0]!r}); drop it")
         elif pd.api.types.is_float_dtype(column) and (column % 1 != 0).any():
             problems.append(f"column {name!r} holds fractions or infinities; cut it into categories first")
         elif different == len(column) and different > 2:

@@ -1,24 +1,26 @@
 """Algorithm 1: fit, intervene, find the target, score, update; round and round."""
 
 from collections.abc import Iterator
-from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
 from sdi.method.beliefs import Clamp, Knowledge, decide, edge_probabilities, is_decided
-from sdi.method.neural.batches import Pool
 from sdi.method.neural.batches import pool as make_pool
-from sdi.method.neural.learner import Weights, initial_weights
+from sdi.method.neural.descend import descend
+from sdi.method.neural.learner import initial_weights
 from sdi.method.neural.phase1_fit import Fitted, fit, unfitted
-from sdi.method.neural.phase2_score import score
-from sdi.method.neural.phase2_targets import predict_target, surprise
-from sdi.method.neural.phase3_update import Structure, initial_structure, update
+from sdi.method.neural.phase3_evidence import Weighed, unweighed
+from sdi.method.neural.phase3_update import Structure, initial_structure
+from sdi.method.neural.scene import Scene
+from sdi.method.neural.weigh import weigh
 from sdi.method.settings import Settings
 from sdi.worlds.world import Environment, World
+
+EVIDENCE = ("flips", "draws")  # estimators whose beliefs follow the evidence; the others descend a gradient
+PATIENT = 1 / 3  # how much an iteration counts towards a stop that leaves some beliefs undecided
 
 
 class State(NamedTuple):
@@ -26,9 +28,9 @@ class State(NamedTuple):
 
     iteration: int
     interventions: int
-    stable: int  # iterations since a belief was last undecided or changed sides
+    stable: float  # iterations since a belief was last undecided or changed sides
     fitted: Fitted
-    structure: Structure
+    structure: Structure | Weighed
     targets: NDArray[np.float32]  # [E, M] of a finite world's environments, else [Q, M] of the last iteration's
 
 
@@ -49,8 +51,13 @@ def initial_state(world: World, settings: Settings, seed: int) -> State:
     to_weights, to_structure = jax.random.split(jax.random.key(seed))
     size = len(world.names)
     weights = initial_weights(to_weights, world.cardinalities, settings.hidden)
-    structure = initial_structure(to_structure, size, settings)
-    return State(0, 0, 0, unfitted(weights, settings), structure, np.zeros((len(world.environments), size), np.float32))
+    if settings.estimator in EVIDENCE:
+        structure: Structure | Weighed = unweighed(size, settings)
+    else:
+        structure = initial_structure(to_structure, size, settings)
+    return State(
+        0, 0, 0.0, unfitted(weights, settings), structure, np.zeros((len(world.environments), size), np.float32)
+    )
 
 
 def iterate(
@@ -72,6 +79,12 @@ def iterate(
         yield state, info
 
 
+def believed(state: State, clamp: Clamp) -> jax.Array:
+    """The probability of every edge ``[child, parent]``."""
+    structure = state.structure
+    return edge_probabilities(structure.gamma, clamp, structure.precedes if isinstance(structure, Weighed) else 1.0)
+
+
 def stop_reason(state: State, settings: Settings) -> str | None:
     """Why there is no further iteration; None if there is one. Never looks at the truth."""
     if state.stable >= settings.patience:
@@ -87,84 +100,41 @@ def _iteration(state: State, world: World, settings: Settings, clamp: Clamp, see
     """One pass through the outer loop of Algorithm 1."""
     rng = np.random.default_rng([seed, state.iteration])  # for the world
     key = jax.random.fold_in(jax.random.key(seed), state.iteration + 1)  # for the learner
-    to_fit, to_interventions = jax.random.split(key)
-    before = edge_probabilities(state.structure.gamma, clamp)
+    to_fit, to_learn = jax.random.split(key)
+    before = believed(state, clamp)
 
-    world = world.redraw(rng)
-    observed = _observe(world, settings.observational_rows or settings.fit_steps * settings.batch, world, rng, settings)
-    fitted, loss = fit(state.fitted, observed, before, to_fit, settings)  # phase 1
+    studied = world.redraw(rng)
+    rows = studied.observe(settings.observational_rows or settings.fit_steps * settings.batch, rng)
+    observed = make_pool(rows, studied.cardinalities, settings.batch)
+    known = state.iteration > 0 and studied is world
+    fitted, loss = fit(state.fitted, observed, before, to_fit, settings, float(len(rows)), known)  # phase 1
 
-    visited = tuple(world.intervene(rng) for _ in range(settings.interventions))  # phases 2 and 3
-    pools = [_observe(each, settings.rows_per_intervention, world, rng, settings) for each in visited]
-    given = [_declared(each, settings.targets, len(world.names)) for each in visited]
-    structure, found = learn(
-        state.structure,
-        fitted.weights,
-        observed,
-        jax.tree.map(lambda *each: np.stack(each), *pools),
-        np.stack(given),
-        clamp,
-        to_interventions,
-        settings,
-    )
+    count = min(settings.interventions or max(16, 2 * len(studied.names)), _left(state, settings))
+    scene = Scene(studied, fitted.weights, observed, before, clamp)
+    learn: Any = weigh if settings.estimator in EVIDENCE else descend  # phases 2 and 3
+    structure, visited, found = learn(state.structure, scene, count, rng, to_learn, settings)
 
-    found, after = np.asarray(found), np.asarray(edge_probabilities(structure.gamma, clamp))
-    undecided = int((~is_decided(after, clamp, settings.margin)).sum())
-    same = not undecided and bool((decide(after).parents == decide(np.asarray(before)).parents).all())
-    done = State(
+    done = state._replace(
         iteration=state.iteration + 1,
         interventions=state.interventions + len(visited),
-        stable=state.stable + 1 if same else 0,
         fitted=fitted,
         structure=structure,
-        targets=_remember(state.targets, world, visited, found),
+        targets=_remember(state.targets, studied, visited, found),
     )
+    after = np.asarray(believed(done, clamp))
+    undecided = int((~is_decided(after, clamp, settings.margin)).sum())
+    same = bool((decide(after).parents == decide(np.asarray(before)).parents).all())
+    # Where every row there will ever be has been seen, beliefs between yes and no may be all that these rows can say;
+    # not so while they descend a gradient: then they are still on their way.
+    patient = bool(studied.environments) and settings.estimator in EVIDENCE
+    calm = 1.0 if not undecided else PATIENT if patient else 0.0
+    done = done._replace(stable=state.stable + calm if same and calm else 0.0)
     return done, Info(done.iteration, done.interventions, after, undecided, float(loss), visited, found)
 
 
-@partial(jax.jit, static_argnames="settings")
-def learn(
-    structure: Structure,
-    weights: Weights,
-    observed: Pool,
-    pools: Pool,
-    declared: jax.Array,
-    clamp: Clamp,
-    key: jax.Array,
-    settings: Settings,
-) -> tuple[Structure, jax.Array]:
-    """The inner loop of Algorithm 1: Q interventions; also the targets that were found ``[Q, M]``."""
-    to_baseline, to_interventions = jax.random.split(key)
-    start = edge_probabilities(structure.gamma, clamp)
-    baseline = surprise(weights, observed, start, to_baseline, settings)
-
-    def intervention(structure: Structure, drawn: tuple[Pool, jax.Array, jax.Array]) -> tuple[Structure, jax.Array]:
-        pool, given, key = drawn
-        to_target, to_score = jax.random.split(key)
-        probabilities = edge_probabilities(structure.gamma, clamp)
-        guess = predict_target(weights, pool, probabilities, baseline, to_target, settings)  # phase 2
-        target = jnp.where(jnp.isnan(given), guess, given)
-        scores = score(weights, pool, probabilities, to_score, settings)
-        return update(structure, scores, target, clamp, settings), target  # phase 3
-
-    keys = jax.random.split(to_interventions, len(declared))
-    return jax.lax.scan(intervention, structure, (pools, declared, keys))
-
-
-def _observe(source: World | Environment, n: int, world: World, rng: np.random.Generator, settings: Settings) -> Pool:
-    return make_pool(source.observe(n, rng), world.cardinalities, settings.batch, n if source is not world else None)
-
-
-def _declared(environment: Environment, how: str, size: int) -> NDArray[np.float32]:
-    """1 for each variable that is declared to be touched and 0 for the others; nan where nothing is declared."""
-    if environment.target is not None and how not in ("random", "ignored"):
-        return np.isin(np.arange(size), environment.target).astype(np.float32)
-    if how == "known":
-        raise ValueError(
-            f"targets='known', but environment {environment.name!r} does not declare its target; "
-            "declare it, or choose targets='deterioration'"
-        )
-    return np.full(size, np.nan, np.float32)
+def _left(state: State, settings: Settings) -> int:
+    """Interventions that the limit on all of them still allows."""
+    return 2**31 if settings.all_interventions is None else settings.all_interventions - state.interventions
 
 
 def _remember(

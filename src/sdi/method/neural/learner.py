@@ -41,8 +41,8 @@ def initial_weights(key: jax.Array, cardinalities: Sequence[int], hidden: int | 
     return Weights(w0, b0, w1, jnp.where(exists, b1, NEVER))
 
 
-def log_likelihood(weights: Weights, rows: jax.Array, configuration: jax.Array) -> jax.Array:
-    """log P(x_i | x_parents(i)) for every variable and row ``[M, B]``.
+def hidden_layer(weights: Weights, rows: jax.Array, configuration: jax.Array) -> jax.Array:
+    """What the networks make of the parents they may look at ``[M, B, H]``.
 
     `rows` are codes ``[B, M]``; `configuration` is ``[M, M]`` for all rows or ``[B, M, M]`` with one for each.
     """
@@ -55,9 +55,14 @@ def log_likelihood(weights: Weights, rows: jax.Array, configuration: jax.Array) 
     else:
         inputs = seen * configuration.transpose(1, 0, 2)[..., None]  # [M, B, M, N]
         hidden = jnp.einsum("ibk,ikh->ibh", inputs.reshape(m, -1, m * n), w0)
-    hidden = jax.nn.leaky_relu(hidden + weights.b0[:, None], SLOPE)  # [M, B, H]
-    logits = jnp.einsum("ibh,ihn->ibn", hidden, weights.w1) + weights.b1[:, None]  # [M, B, N]
-    return jnp.sum(jax.nn.log_softmax(logits) * seen.transpose(1, 0, 2), axis=-1)
+    return jax.nn.leaky_relu(hidden + weights.b0[:, None], SLOPE)
+
+
+def log_likelihood(weights: Weights, rows: jax.Array, configuration: jax.Array) -> jax.Array:
+    """log P(x_i | x_parents(i)) for every variable and row ``[M, B]``; arguments as for `hidden_layer`."""
+    logits = jnp.einsum("ibh,ihn->ibn", hidden_layer(weights, rows, configuration), weights.w1)
+    values = jax.nn.one_hot(rows.T, weights.b1.shape[1])  # [M, B, N]
+    return jnp.sum(jax.nn.log_softmax(logits + weights.b1[:, None]) * values, axis=-1)
 
 
 def draw_configurations(key: jax.Array, probabilities: jax.Array, shape: tuple[int, ...]) -> jax.Array:

@@ -20,7 +20,8 @@ class Fitted(NamedTuple):
 
 
 def _optimiser(settings: Settings) -> optax.GradientTransformation:
-    return optax.adam(settings.fit_rate, *settings.fit_betas)
+    """Adam's direction; the rate and the decay come later."""
+    return optax.scale_by_adam(*settings.fit_betas)
 
 
 def unfitted(weights: Weights, settings: Settings) -> Fitted:
@@ -28,26 +29,45 @@ def unfitted(weights: Weights, settings: Settings) -> Fitted:
     return Fitted(weights, _optimiser(settings).init(weights))
 
 
-@partial(jax.jit, static_argnames="settings")
+@partial(jax.jit, static_argnames=("settings", "again"))
 def fit(
-    fitted: Fitted, pool: Pool, probabilities: jax.Array, key: jax.Array, settings: Settings
+    fitted: Fitted,
+    pool: Pool,
+    probabilities: jax.Array,
+    key: jax.Array,
+    settings: Settings,
+    rows: jax.Array | float = float("inf"),
+    again: bool = False,
 ) -> tuple[Fitted, jax.Array]:
-    """F steps of Adam on -log P(X | C); also the mean of that loss over the last tenth of the steps."""
-    to_rows, to_configurations = jax.random.split(key)
-    steps = settings.fit_steps
-    batches = jax.random.split(to_rows, steps)
-    drawn_from = probabilities if settings.dropout else 1.0 - jnp.eye(len(probabilities))
-    configurations = draw_configurations(to_configurations, drawn_from, (steps,))
+    """F steps of Adam on -log P(X | C); also the mean of that loss over the last tenth of the steps.
+
+    `rows` is how many rows there are behind the pool: the fewer, the stronger the weight decay. `again` is a shorter
+    fit to mechanisms that the networks know already.
+    """
+    steps = (settings.refit_steps if again else None) or settings.fit_steps
+    slow = jnp.arange(steps) >= (0 if again else 2 * steps // 3)
+    rates = settings.fit_rate * jnp.where(slow, settings.anneal, 1.0)
+    shrink = settings.decay / rows
+    open_ = (probabilities > 0) & (probabilities < 1)
+    most = 1 - settings.mask_margin if settings.dropout else 1.0
+    least = settings.mask_margin if settings.dropout else 1.0
+    # What no batch shows could not be learnt, and what all show would be learnt by heart.
+    drawn_from = jnp.where(open_, jnp.clip(probabilities, least, most), probabilities)
 
     def loss(weights: Weights, batch: Batch, configuration: jax.Array) -> jax.Array:
         return -jnp.sum(log_likelihood(weights, batch.rows, configuration) @ batch.share)
 
     def step(fitted: Fitted, drawn: tuple[jax.Array, jax.Array]) -> tuple[Fitted, jax.Array]:
-        to_batch, configuration = drawn
-        batch = draw_batch(to_batch, pool, settings.batch)
+        key, rate = drawn
+        to_rows, to_configuration = jax.random.split(key)
+        batch = draw_batch(to_rows, pool, settings.batch)
+        shape = (len(batch.rows),) if settings.masks == "row" else ()
+        configuration = draw_configurations(to_configuration, drawn_from, shape)
         value, gradient = jax.value_and_grad(loss)(fitted.weights, batch, configuration)
-        change, moments = _optimiser(settings).update(gradient, fitted.moments)
-        return Fitted(optax.apply_updates(fitted.weights, change), moments), value
+        direction, moments = _optimiser(settings).update(gradient, fitted.moments)
+        weights = jax.tree.map(lambda w, d: w - rate * d, fitted.weights, direction)
+        smaller = 1 - rate * shrink
+        return Fitted(weights._replace(w0=weights.w0 * smaller, w1=weights.w1 * smaller), moments), value
 
-    fitted, losses = jax.lax.scan(step, fitted, (batches, configurations))
+    fitted, losses = jax.lax.scan(step, fitted, (jax.random.split(key, steps), rates))
     return fitted, losses[-max(1, steps // 10) :].mean()

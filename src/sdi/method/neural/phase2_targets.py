@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from sdi.method.neural.batches import Pool, draw_batch
 from sdi.method.neural.learner import Weights, draw_configurations, log_likelihood
+from sdi.method.neural.phase2_ratio import likelihood_ratios, target_probabilities
 from sdi.method.settings import Settings
 
 
@@ -47,3 +48,26 @@ def predict_target(
     else:
         now = baseline
     return PREDICTIONS[settings.targets](now, baseline, to_choice)
+
+
+def find_targets(
+    weights: Weights,
+    observed: Pool,
+    rows: jax.Array,
+    real: jax.Array,
+    probabilities: jax.Array,
+    key: jax.Array,
+    settings: Settings,
+) -> jax.Array:
+    """The same for many environments at once ``[E, M]``: rows ``[E, R, M]``, of which `real` are no padding."""
+    if settings.targets == "likelihood-ratio":
+        ratios = likelihood_ratios(weights, rows, real, probabilities, key, settings)
+        return target_probabilities(ratios, settings.several_targets)
+    to_baseline, to_each = jax.random.split(key)
+    baseline = surprise(weights, observed, probabilities, to_baseline, settings)
+    cumulative = jnp.cumsum(real, axis=1) / real.sum(axis=1, keepdims=True)
+
+    def one(drawn: tuple[Pool, jax.Array]) -> jax.Array:
+        return predict_target(weights, drawn[0], probabilities, baseline, drawn[1], settings)
+
+    return jax.lax.map(one, (Pool(rows, cumulative), jax.random.split(to_each, len(rows))))

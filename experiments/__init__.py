@@ -1,0 +1,1 @@
+"""Tables and figures of the paper, each a client of the public names."""

@@ -1,0 +1,129 @@
+"""Phase 3 of the default: beliefs follow the evidence.
+
+An edge j -> i is an existence times an orientation. Existence: the log-likelihood gained by it over all environments
+that left i alone, less what chance could have given and what an edge must bring. Orientation: only environments that
+touched j or i speak, j's on row i against i's on row j; all pairs together give a posterior over causal orders, so that
+what is clear for some pairs decides others and no cycle is believed.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from sdi.method.beliefs import Clamp
+from sdi.method.neural.phase2_gains import Gains
+from sdi.method.settings import Settings
+
+SURE = 20.0  # nats of evidence for an order that nothing will turn
+LARGEST_LOGIT = 6.0
+
+
+class Evidence(NamedTuple):
+    """Nats for each edge ``[M, M]``, and the beliefs under which they were gathered."""
+
+    existence: jax.Array
+    existence_square: jax.Array
+    orientation: jax.Array
+    beliefs: jax.Array
+    updates: jax.Array
+
+
+class Weighed(NamedTuple):
+    """Beliefs about edges, and what they rest on."""
+
+    gamma: jax.Array  # [M, M] logit that the edge exists, if the order allows it
+    precedes: jax.Array  # [M, M] probability that j comes before i
+    evidence: Evidence
+
+
+def unweighed(size: int, settings: Settings) -> Weighed:
+    """Before any evidence: every edge may exist, every order may be."""
+    nothing = jnp.zeros((size, size))
+    evidence = Evidence(nothing, nothing, nothing, nothing, jnp.zeros(()))
+    return Weighed(nothing, jnp.full((size, size), 0.5 if settings.ordered else 1.0), evidence)
+
+
+def weigh(gains: Gains, touched: jax.Array, slack: float) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Existence, its square and orientation of every edge, from environments and the probabilities of their targets."""
+    alone = 1 - touched  # [E, M]
+    existence = jnp.einsum("ei,eij->ij", alone, gains.total - slack * gains.rows[:, None, None])
+    square = jnp.einsum("ei,eij->ij", alone, gains.square)
+    orientation = jnp.einsum("ei,ej,eij->ij", alone, touched, gains.total)
+    return existence, square, orientation
+
+
+@partial(jax.jit, static_argnames=("settings", "fresh"))
+def follow(
+    structure: Weighed,
+    gains: Gains,
+    touched: jax.Array,
+    probabilities: jax.Array,
+    scale: jax.Array,
+    clamp: Clamp,
+    key: jax.Array,
+    settings: Settings,
+    fresh: bool,
+) -> Weighed:
+    """One update. `fresh` evidence adds up (new rows every time), the other kind is averaged (the same rows again)."""
+    before = structure.evidence
+    kept = _kept(before, probabilities, settings, fresh)  # [M, 1]
+    new = 1.0 if fresh else 1 - kept
+    existence, square, orientation = (
+        kept * old + new * scale * now
+        for old, now in zip(before[:3], weigh(gains, touched, settings.slack), strict=True)
+    )
+    evidence = Evidence(existence, square, orientation, probabilities, before.updates + 1)
+    goal = existence - settings.caution * jnp.sqrt(square) - settings.edge_cost
+    goal = jnp.clip(goal, -LARGEST_LOGIT, LARGEST_LOGIT)
+    gamma = structure.gamma + jnp.clip(goal - structure.gamma, -settings.stride, settings.stride)
+    if settings.ordered:
+        heard = orientation * jax.nn.sigmoid(gamma)
+        limit = jnp.minimum(settings.stride * before.updates, SURE)  # no order is believed before edges have formed
+        pull = jnp.clip(heard - heard.T, -limit, limit) + SURE * (clamp.value - clamp.value.T)
+        precedes = order_probabilities(pull, key)
+    else:
+        precedes = jnp.ones_like(gamma)
+    return Weighed(gamma, precedes, evidence)
+
+
+def _kept(before: Evidence, probabilities: jax.Array, settings: Settings, fresh: bool) -> jax.Array:
+    """The share of old evidence that still counts: it was gathered under other beliefs about the rest of the row."""
+    moved = jnp.abs(probabilities - before.beliefs).sum(axis=1, keepdims=True)
+    most = settings.memory if fresh else jnp.minimum(settings.memory, before.updates / (before.updates + 1))
+    return jnp.where(before.updates > 0, most * jnp.exp(-moved), 0.0)
+
+
+@partial(jax.jit, static_argnames=("sweeps", "chains"))
+def order_probabilities(evidence: jax.Array, key: jax.Array, sweeps: int = 200, chains: int = 8) -> jax.Array:
+    """P(j comes before i) ``[M, M]`` where a causal order weighs exp(sum of evidence[i, j] over j before i) / 2.
+
+    `evidence` is antisymmetric, in nats. Gibbs sampling: one variable at a time is put back at a place drawn from its
+    exact conditional distribution.
+    """
+    m = len(evidence)
+    places = jnp.arange(m)
+
+    def move(order: jax.Array, drawn: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+        variable, key = drawn
+        others = order[jnp.where(places[:-1] >= jnp.argmax(order == variable), places[1:], places[:-1])]
+        weight = jnp.concatenate([jnp.zeros(1), jnp.cumsum(evidence[variable, others])])  # after the first p of them
+        place = jax.random.categorical(key, weight)
+        shifted = jnp.where(places < place, others[jnp.minimum(places, m - 2)], others[jnp.maximum(places - 1, 0)])
+        return jnp.where(places == place, variable, shifted), None
+
+    def sweep(order: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        order, _ = jax.lax.scan(move, order, (places, jax.random.split(key, m)))
+        position = jnp.argsort(order)
+        return order, position[None, :] < position[:, None]
+
+    def chain(key: jax.Array) -> jax.Array:
+        to_start, to_sweeps = jax.random.split(key)
+        noise = jax.random.normal(to_start, (m,))  # causes first, ties in another order for each chain
+        start = jnp.argsort(evidence.sum(axis=1) + noise)
+        _, before = jax.lax.scan(sweep, start, jax.random.split(to_sweeps, sweeps))
+        return before[sweeps // 5 :].mean(axis=0)
+
+    share = jax.vmap(chain)(jax.random.split(key, chains)).mean(axis=0)
+    return jnp.clip(share, 1e-3, 1 - 1e-3)  # a sample never excludes what it does not hold

@@ -1,0 +1,53 @@
+"""Phases 2 and 3 of the default, all environments at once: targets, gains, and beliefs that follow the evidence."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sdi.method.neural.phase2_gains import gains
+from sdi.method.neural.phase2_targets import find_targets
+from sdi.method.neural.phase3_evidence import Weighed, follow
+from sdi.method.neural.scene import Learnt, Scene, declared
+from sdi.method.settings import Settings
+from sdi.worlds.world import Environment, Rows, World
+
+FACT = 0.02  # a belief this close to 0 or 1 counts as a fact when edges are scored
+
+
+def weigh(
+    structure: Weighed, scene: Scene, count: int, rng: np.random.Generator, key: jax.Array, settings: Settings
+) -> Learnt:
+    """`count` environments, or all there are."""
+    world, weights, observed, probabilities, clamp = scene
+    to_target, to_gains, to_order = jax.random.split(key, 3)
+    visited = _environments(world, count, rng)
+    rows, real = _padded([each.observe(settings.rows_per_intervention, rng) for each in visited], settings)
+    # What is all but decided is taken as decided: one chance in 500, times thousands of rows, would outweigh the rest.
+    sharp = jnp.where(probabilities < FACT, 0.0, jnp.where(probabilities > 1 - FACT, 1.0, probabilities))
+    guess = find_targets(weights, observed, rows, real, sharp, to_target, settings)
+    given = declared(visited, settings.targets, len(world.names))
+    touched = jnp.where(jnp.isnan(given), guess, given)
+    worth = gains(weights, rows, real, sharp, to_gains, settings)
+    fresh = not world.environments
+    share = 1.0 if fresh else len(world.environments) / len(visited)
+    structure = follow(structure, worth, touched, probabilities, share, clamp, to_order, settings, fresh)
+    return Learnt(structure, visited, np.asarray(touched))
+
+
+def _environments(world: World, count: int, rng: np.random.Generator) -> tuple[Environment, ...]:
+    """As many as asked for: new ones, or different ones of those that there are."""
+    if not world.environments:
+        return tuple(world.intervene(rng) for _ in range(count))
+    if len(world.environments) <= count:
+        return world.environments
+    return tuple(world.environments[k] for k in sorted(rng.choice(len(world.environments), count, replace=False)))
+
+
+def _padded(parts: list[Rows], settings: Settings) -> tuple[jax.Array, jax.Array]:
+    """Rows ``[E, R, M]`` and 1 for each that is real ``[E, R]``; one length for all iterations, so one compilation."""
+    length = settings.rows_per_intervention
+    rows = np.zeros((len(parts), length, parts[0].shape[1]), parts[0].dtype)
+    real = np.zeros((len(parts), length), np.float32)
+    for e, part in enumerate(parts):
+        rows[e, : len(part)], real[e, : len(part)] = part, 1
+    return jnp.asarray(rows), jnp.asarray(real)

@@ -1,0 +1,190 @@
+"""A run on disk: discover with a history and checkpoints, and go on after any interruption."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from sdi.formats import run as files
+from sdi.formats.checkpoint import Checkpoint
+from sdi.method.discover import Discovery, Step, conclude
+from sdi.method.discover import run as iterations
+from sdi.method.neural.iterate import State, initial_state, stop_reason
+from sdi.plans import Plan, as_dict, plan_from_dict
+from sdi.sources import Studied, check_unchanged, lasting
+from sdi.worlds.simulated import SimulatedEnvironment, true_target
+
+
+class Outcome(NamedTuple):
+    """What was found, the same as JSON, how far it is from the truth if that is known, and where it is written."""
+
+    discovery: Discovery
+    graph: dict[str, Any]
+    metrics: dict[str, float | int | None] | None
+    paths: tuple[Path, ...]
+
+
+class Run:
+    """A run under way: ask for its `steps`, `keep` each of them, and `finish`."""
+
+    def __init__(self, folder: Path, plan: Plan, studied: Studied, start: State, journal: files.Journal) -> None:
+        self.folder, self.plan, self.studied = folder, plan, studied
+        self._journal = journal
+        self.state, self.seconds = start, 0.0
+        if journal.checkpoint is not None:
+            self.state, self.seconds = _state(start, journal.checkpoint.arrays), journal.checkpoint.seconds
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to do."""
+        limit = self.plan.settings.seconds
+        return stop_reason(self.state, self.plan.settings) is not None or (limit is not None and self.seconds >= limit)
+
+    @property
+    def last(self) -> dict[str, Any] | None:
+        """The record of the latest iteration."""
+        return self._journal.last
+
+    def steps(self) -> Iterator[Step]:
+        """The iterations that are left. Nothing is written: `keep` does that."""
+        if self.finished:
+            return iter(())
+        plan = self.plan
+        return iterations(self.studied.world, plan.settings, plan.knowledge, plan.seed, self.state, self.seconds)
+
+    def keep(self, step: Step) -> dict[str, Any]:
+        """Write the record of `step`, and a checkpoint now and then; the record."""
+        record = {**step.record, **_measure(step, self.studied)}
+        self._journal.add(record)
+        self.state, self.seconds = step.state, step.record["seconds"]
+        if self._journal.due():
+            self._save()
+        return record
+
+    def finish(self, reason: str | None = None) -> Outcome:
+        """Write the last checkpoint and the results; `reason` where it is not the method that stopped."""
+        self._save()
+        plan = self.plan
+        found = conclude(self.studied.world, self.state, plan.settings, plan.knowledge, reason=reason)
+        graph, metrics = as_graph(found), _metrics(found, self.studied, self.last)
+        paths = files.write_results(
+            self.folder,
+            names=found.names,
+            probabilities=found.probabilities,
+            environments=dict(zip(found.environments, found.targets, strict=True)),
+            graph=graph,
+            metrics=metrics,
+        )
+        return Outcome(found, graph, metrics, paths)
+
+    def _save(self) -> None:
+        self._journal.save(Checkpoint(_arrays(self.state), self.state.iteration, self.seconds))
+
+
+@contextmanager
+def started(folder: Path, plan: Plan, studied: Studied, *, force: bool = False) -> Iterator[Run]:
+    """A new run in `folder`. An error before its first iteration leaves no run behind."""
+    plan = replace(plan, source=lasting(plan.source))
+    start = initial_state(studied.world, plan.settings, plan.seed)
+    plan.knowledge.clamp(studied.world.names)  # errors before anything is written
+    files.check_free(folder, force=force)
+    files.make_folder(folder)
+    with files.locked(folder):
+        files.begin(folder, as_dict(plan, studied), force=force)
+        with files.Journal(folder, _arrays(start)) as journal:
+            try:
+                yield Run(folder, plan, studied, start, journal)
+            except Exception:
+                if journal.last is None:
+                    files.clear(folder)
+                raise
+
+
+@contextmanager
+def resumed(folder: Path) -> Iterator[Run]:
+    """The run in `folder`, from its last checkpoint, with exactly what it was started with."""
+    made_of = files.read_settings(folder)
+    plan = plan_from_dict(made_of)
+    studied = plan.study()
+    check_unchanged(studied.files, made_of.get("files", {}))
+    start = initial_state(studied.world, plan.settings, plan.seed)
+    with files.locked(folder):
+        files.sweep(folder)
+        with files.Journal(folder, _arrays(start)) as journal:
+            yield Run(folder, plan, studied, start, journal)
+
+
+def as_graph(found: Discovery) -> dict[str, Any]:
+    """The graph and how it came about, as JSON; edges in the order of their causes."""
+
+    def edge(cause: int, effect: int) -> dict[str, Any]:
+        probability = float(found.probabilities[effect, cause])
+        return {"cause": found.names[cause], "effect": found.names[effect], "probability": probability}
+
+    index = {name: i for i, name in enumerate(found.names)}
+    return {
+        "names": list(found.names),
+        "edges": [edge(j, i) for j, i in np.argwhere(found.parents.T)],
+        "removed": [edge(index[cause], index[effect]) for cause, effect in found.removed],
+        "reason": found.reason,
+        "iterations": found.iterations,
+        "interventions": found.interventions,
+    }
+
+
+# ------------------------------------------------------------------------------------------------ measures
+
+
+def _measure(step: Step, studied: Studied) -> dict[str, float | int | None]:
+    """How far one iteration is from the truth; nothing where that is not known."""
+    if studied.truth is None:
+        return {}
+    from sdi import metrics  # here, because it takes a second to import, which a run without a truth need not wait for
+
+    info = step.info
+    touched = [true_target(each) for each in info.environments if isinstance(each, SimulatedEnvironment)]
+    accuracy = None
+    if touched and len(touched) == len(info.environments):
+        found = [tuple(np.flatnonzero(row > 0.5).tolist()) for row in info.targets]
+        accuracy = metrics.target_accuracy(found, touched)
+    return {"hamming": metrics.hamming(info.probabilities > 0.5, studied.truth), "target_accuracy": accuracy}
+
+
+def _metrics(
+    found: Discovery, studied: Studied, last: Mapping[str, Any] | None
+) -> dict[str, float | int | None] | None:
+    """Every measure: of the graph where it is one of graphs, of the beliefs where it is one of beliefs."""
+    if studied.truth is None:
+        return None
+    from sdi import metrics
+
+    of_beliefs = metrics.evaluate(found.probabilities, studied.truth)
+    of_graph = metrics.evaluate(found.parents, studied.truth)
+    on_beliefs = ("auroc", "auprc", "edge_cross_entropy")
+    measures = {name: (of_beliefs if name in on_beliefs else of_graph)[name] for name in of_graph}
+    return {**measures, "target_accuracy": (last or {}).get("target_accuracy")}
+
+
+# ------------------------------------------------------------------------------------------ states as arrays
+
+
+def _arrays(state: State) -> dict[str, NDArray[Any]]:
+    """The leaves of `state` by their names."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(state)
+    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def _state(like: State, arrays: Mapping[str, NDArray[Any]]) -> State:
+    """A state of the same kinds of leaves as `like`, with these values."""
+
+    def leaf(old: Any, new: NDArray[Any]) -> Any:
+        if isinstance(old, bool | int | float):
+            return type(old)(new.item())
+        return new if isinstance(old, np.ndarray) else jax.numpy.asarray(new)
+
+    return jax.tree.map(leaf, like, jax.tree.unflatten(jax.tree.structure(like), list(arrays.values())))
