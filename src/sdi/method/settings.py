@@ -39,6 +39,7 @@ class Settings:
     # Phase 2
     targets: Targets = _symbol("likelihood-ratio", "I_N", "how an undeclared target is found")
     several_targets: bool = _symbol(False, "", "any number of variables may be touched at once, not just one or none")
+    target_configurations: int = _symbol(16, "", "likelihood ratio: draws of parents, of which the best is used")
     target_steps: int = _symbol(30, "", "likelihood ratio: steps that refit a last layer")
     target_rate: float = _symbol(0.03, "", "likelihood ratio: their learning rate")
     prediction_batches: int = _symbol(10, "N_P", "deterioration: batches to predict a target from")

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import optax
 from jax.scipy.special import gammaln
 
-from sdi.method.neural.learner import NEVER, Weights, draw_configurations, hidden_layer
+from sdi.method.neural.learner import NEVER, Weights, draw_configurations, hidden_layer, log_likelihood
 from sdi.method.settings import Settings
 
 LARGEST_TABLE = 64  # combinations of parents up to which a new mechanism is also sought as a table
@@ -29,7 +29,7 @@ def likelihood_ratios(
 
     def of_environment(drawn: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
         rows, real, key = drawn
-        configuration = draw_configurations(key, probabilities, (len(rows),))
+        configuration = _best_configuration(weights, rows, real, probabilities, key, settings)
         hidden = hidden_layer(weights, rows, configuration)  # [M, R, H]
         values = jax.nn.one_hot(rows, weights.b1.shape[1]).transpose(1, 0, 2)  # [M, R, N]
         old = jax.vmap(partial(_fit, real=real))(weights.w1, weights.b1, hidden, values)
@@ -41,6 +41,19 @@ def likelihood_ratios(
         return jax.nn.logsumexp(jnp.stack([refitted, soft - old, hard - old]), axis=0) - jnp.log(3.0)
 
     return jax.lax.map(of_environment, (rows, real, jax.random.split(key, len(rows))))
+
+
+def _best_configuration(
+    weights: Weights, rows: jax.Array, real: jax.Array, probabilities: jax.Array, key: jax.Array, settings: Settings
+) -> jax.Array:
+    """Of some draws, the parents under which each variable is predicted best here ``[M, M]``.
+
+    A mechanism that was left alone is as good here as ever, given its true parents. Given others it may look changed
+    when a cause was touched, so that the benefit of the doubt is due as long as the parents are in doubt.
+    """
+    drawn = draw_configurations(key, probabilities, (settings.target_configurations,))  # [K, M, M]
+    fit = jax.lax.map(lambda each: log_likelihood(weights, rows, each) @ real, drawn)  # [K, M]
+    return drawn[jnp.argmax(fit, axis=0), jnp.arange(drawn.shape[1])]
 
 
 def _fit(w1: jax.Array, b1: jax.Array, hidden: jax.Array, values: jax.Array, real: jax.Array) -> jax.Array:
