@@ -45,12 +45,15 @@ def unweighed(size: int, settings: Settings) -> Weighed:
     return Weighed(nothing, jnp.full((size, size), 0.5 if settings.ordered else 1.0), evidence)
 
 
-def weigh(gains: Gains, touched: jax.Array, slack: float) -> tuple[jax.Array, jax.Array, jax.Array]:
+def weigh(gains: Gains, touched: jax.Array, slack: float, cost: float) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Existence, its square and orientation of every edge, from environments and the probabilities of their targets."""
     alone = 1 - touched  # [E, M]
-    existence = jnp.einsum("ei,eij->ij", alone, gains.total - slack * gains.rows[:, None, None])
+    # Where j was touched, the two may go together because i is a parent of j's new mechanism, at the price of one more
+    # parent. So what speaks for j -> i there counts up to that price; what speaks against it counts in full.
+    fair = gains.total - touched[:, None, :] * jax.nn.relu(gains.total - cost)
+    existence = jnp.einsum("ei,eij->ij", alone, fair - slack * gains.rows[:, None, None])
     square = jnp.einsum("ei,eij->ij", alone, gains.square)
-    orientation = jnp.einsum("ei,ej,eij->ij", alone, touched, gains.total)
+    orientation = jnp.einsum("ei,ej,eij->ij", alone, touched, fair)
     return existence, square, orientation
 
 
@@ -72,7 +75,7 @@ def follow(
     new = 1.0 if fresh else 1 - kept
     existence, square, orientation = (
         kept * old + new * scale * now
-        for old, now in zip(before[:3], weigh(gains, touched, settings.slack), strict=True)
+        for old, now in zip(before[:3], weigh(gains, touched, settings.slack, settings.edge_cost), strict=True)
     )
     evidence = Evidence(existence, square, orientation, probabilities, before.updates + 1)
     goal = existence - settings.caution * jnp.sqrt(square) - settings.edge_cost
