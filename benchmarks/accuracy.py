@@ -78,6 +78,20 @@ ROWS = {
         {"at_once": 2},
         settings={"several_targets": True},
     ),
+    **{
+        f"without-{what}-{kind}": Row(worlds, "-", world, settings=change)
+        for what, change in {
+            "nothing": {},
+            "row-masks": {"masks": "batch"},
+            "flips": {"estimator": "draws"},
+            "orders": {"ordered": False},
+            "likelihood-ratio": {"targets": "deterioration"},
+        }.items()
+        for kind, worlds, world in (
+            ("redrawn", ("full8", "jungle8"), {"redrawn": True}),
+            ("network", ("asia",), {"temperature": 2.0}),
+        )
+    },
     "untouched": Row(("asia", "sachs", "full8", "chain8"), "-", {"temperature": 2.0}, {"untouched": 0.25}),
 }
 

@@ -9,7 +9,7 @@ import pytest
 import sdi
 
 PACKAGE = Path(sdi.__file__).parent
-GUIDES = sorted(PACKAGE.parents[1].joinpath("docs").glob("*.md"))
+GUIDES = [PACKAGE.parents[1] / "README.md", *sorted(PACKAGE.parents[1].joinpath("docs").glob("*.md"))]
 MODULES = [
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
     for path in sorted(PACKAGE.rglob("*.py"))
