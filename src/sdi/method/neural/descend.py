@@ -1,10 +1,12 @@
 """Phases 2 and 3 of the paper, one intervention after another: target, scores, a step of Adam on the beliefs."""
 
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
 from sdi.method.beliefs import Clamp, edge_probabilities
 from sdi.method.neural.batches import Pool
@@ -15,18 +17,32 @@ from sdi.method.neural.phase2_targets import predict_target, surprise
 from sdi.method.neural.phase3_update import Structure, update
 from sdi.method.neural.scene import Learnt, Scene, declared
 from sdi.method.settings import Settings
+from sdi.worlds.world import Environment, World
+
+
+class Gathered(NamedTuple):
+    """The environments of an iteration, their rows, and what they declare of their targets."""
+
+    visited: tuple[Environment, ...]
+    pools: Pool  # every leaf [Q, ...]
+    given: NDArray[np.float32]  # [Q, M]
+
+
+def gather(world: World, count: int, rng: np.random.Generator, settings: Settings) -> Gathered:
+    """`count` interventions. They do not depend on beliefs, so all can be made before the first is learnt from."""
+    limit = settings.rows_per_intervention
+    visited = tuple(world.intervene(rng) for _ in range(count))
+    pools = [make_pool(each.observe(limit, rng), world.cardinalities, settings.batch, limit) for each in visited]
+    stacked = jax.tree.map(lambda *each: np.stack(each), *pools)
+    return Gathered(visited, stacked, declared(visited, settings.targets, len(world.names)))
 
 
 def descend(
     structure: Structure, scene: Scene, count: int, rng: np.random.Generator, key: jax.Array, settings: Settings
 ) -> Learnt:
-    """`count` interventions."""
-    world, limit = scene.world, settings.rows_per_intervention
-    visited = tuple(world.intervene(rng) for _ in range(count))
-    pools = [make_pool(each.observe(limit, rng), world.cardinalities, settings.batch, limit) for each in visited]
-    stacked = jax.tree.map(lambda *each: np.stack(each), *pools)
-    given = declared(visited, settings.targets, len(world.names))
-    structure, found = learn(structure, scene.weights, scene.observed, stacked, given, scene.clamp, key, settings)
+    """`count` interventions, one after another."""
+    visited, pools, given = gather(scene.world, count, rng, settings)
+    structure, found = learn(structure, scene.weights, scene.observed, pools, given, scene.clamp, key, settings)
     return Learnt(structure, visited, np.asarray(found))
 
 

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdi.method.beliefs import Clamp, Knowledge, decide, edge_probabilities, is_decided
+from sdi.method.neural.batches import Pool
 from sdi.method.neural.batches import pool as make_pool
 from sdi.method.neural.descend import descend
 from sdi.method.neural.learner import initial_weights
 from sdi.method.neural.phase1_fit import Fitted, fit, unfitted
 from sdi.method.neural.phase3_evidence import Weighed, unweighed
 from sdi.method.neural.phase3_update import Structure, initial_structure
-from sdi.method.neural.scene import Scene
+from sdi.method.neural.scene import Learnt, Scene
 from sdi.method.neural.weigh import weigh
 from sdi.method.settings import Settings
 from sdi.worlds.world import Environment, World
@@ -96,40 +97,65 @@ def stop_reason(state: State, settings: Settings) -> str | None:
     return None
 
 
-def _iteration(state: State, world: World, settings: Settings, clamp: Clamp, seed: int) -> tuple[State, Info]:
-    """One pass through the outer loop of Algorithm 1."""
-    rng = np.random.default_rng([seed, state.iteration])  # for the world
-    key = jax.random.fold_in(jax.random.key(seed), state.iteration + 1)  # for the learner
-    to_fit, to_learn = jax.random.split(key)
-    before = believed(state, clamp)
+class Look(NamedTuple):
+    """What an iteration sees of the world left alone, and the random numbers it goes on with."""
 
+    world: World
+    rows: int
+    observed: Pool
+    again: bool  # the mechanisms are those of the iteration before
+    interventions: int
+    rng: np.random.Generator  # for the world
+    to_fit: jax.Array
+    to_learn: jax.Array
+
+
+def look(state: State, world: World, settings: Settings, seed: int) -> Look:
+    """The world of the next iteration, observed. Nothing but the seed and the number of the iteration is random."""
+    rng = np.random.default_rng([seed, state.iteration])
+    to_fit, to_learn = jax.random.split(jax.random.fold_in(jax.random.key(seed), state.iteration + 1))
     studied = world.redraw(rng)
     rows = studied.observe(settings.observational_rows or settings.fit_steps * settings.batch, rng)
     observed = make_pool(rows, studied.cardinalities, settings.batch)
-    known = state.iteration > 0 and studied is world
-    fitted, loss = fit(state.fitted, observed, before, to_fit, settings, float(len(rows)), known)  # phase 1
-
     count = min(settings.interventions or max(16, 2 * len(studied.names)), _left(state, settings))
-    scene = Scene(studied, fitted.weights, observed, before, clamp)
-    learn: Any = weigh if settings.estimator in EVIDENCE else descend  # phases 2 and 3
-    structure, visited, found = learn(state.structure, scene, count, rng, to_learn, settings)
+    again = state.iteration > 0 and studied is world
+    return Look(studied, len(rows), observed, again, count, rng, to_fit, to_learn)
 
+
+def _iteration(state: State, world: World, settings: Settings, clamp: Clamp, seed: int) -> tuple[State, Info]:
+    """One pass through the outer loop of Algorithm 1."""
+    seen = look(state, world, settings, seed)
+    before = believed(state, clamp)
+    fitted, loss = fit(  # phase 1
+        state.fitted, seen.observed, before, seen.to_fit, settings, float(seen.rows), seen.again
+    )
+    scene = Scene(seen.world, fitted.weights, seen.observed, before, clamp)
+    learn: Any = weigh if settings.estimator in EVIDENCE else descend  # phases 2 and 3
+    learnt = learn(state.structure, scene, seen.interventions, seen.rng, seen.to_learn, settings)
+    return conclude(state, fitted, float(loss), learnt, seen.world, clamp, settings)
+
+
+def conclude(
+    state: State, fitted: Fitted, loss: float, learnt: Learnt, world: World, clamp: Clamp, settings: Settings
+) -> tuple[State, Info]:
+    """The state after an iteration, and what there is to say of it."""
+    structure, visited, found = learnt
     done = state._replace(
         iteration=state.iteration + 1,
         interventions=state.interventions + len(visited),
         fitted=fitted,
         structure=structure,
-        targets=_remember(state.targets, studied, visited, found),
+        targets=_remember(state.targets, world, visited, found),
     )
-    after = np.asarray(believed(done, clamp))
+    before, after = np.asarray(believed(state, clamp)), np.asarray(believed(done, clamp))
     undecided = int((~is_decided(after, clamp, settings.margin)).sum())
-    same = bool((decide(after).parents == decide(np.asarray(before)).parents).all())
+    same = bool((decide(after).parents == decide(before).parents).all())
     # Where every row there will ever be has been seen, beliefs between yes and no may be all that these rows can say;
     # not so while they descend a gradient: then they are still on their way.
-    patient = bool(studied.environments) and settings.estimator in EVIDENCE
+    patient = bool(world.environments) and settings.estimator in EVIDENCE
     calm = 1.0 if not undecided else PATIENT if patient else 0.0
     done = done._replace(stable=state.stable + calm if same and calm else 0.0)
-    return done, Info(done.iteration, done.interventions, after, undecided, float(loss), visited, found)
+    return done, Info(done.iteration, done.interventions, after, undecided, loss, visited, found)
 
 
 def _left(state: State, settings: Settings) -> int:
