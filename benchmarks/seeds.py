@@ -1,4 +1,4 @@
-"""Five seeds in one compiled call against five in turn: CPU seconds for an iteration of the paper's method, and the ratio.
+"""Five seeds in one compiled call against five in turn: CPU seconds for an iteration of the paper's method, and ratio.
 
 python benchmarks/seeds.py
 """
