@@ -20,7 +20,7 @@ from sdi.method.settings import Settings
         ("belief_betas=0.9, 0.999", "belief_betas", (0.9, 0.999)),
         ("dropout=false", "dropout", False),
         ("dropout=ON", "dropout", True),
-        ("estimator=paper", "estimator", "paper"),
+        ("estimator=draws", "estimator", "draws"),
     ],
 )
 def test_setting_takes_the_type_of_its_field(text: str, name: str, value: object) -> None:

@@ -146,10 +146,15 @@ def test_every_variant_of_the_paper_can_be_chosen_and_is_listed_for_those_who_mi
     name: str, choices: set[str]
 ) -> None:
     for choice in choices:
-        assert getattr(Settings(**{name: choice}), name) == choice  # type: ignore[arg-type]
+        assert getattr(Settings.paper(**{name: choice}), name) == choice
     with pytest.raises(ValueError, match="choose from") as raised:
         Settings(**{name: "no such thing"})  # type: ignore[arg-type]
     assert choices <= set(str(raised.value).split("choose from ")[1].split(", "))
+
+
+def test_targets_by_likelihood_ratio_need_all_environments_at_once() -> None:
+    with pytest.raises(ValueError, match="choose targets='deterioration'"):
+        Settings(estimator="ratio")
 
 
 def test_settings_are_given_by_name_only() -> None:
