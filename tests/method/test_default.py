@@ -48,7 +48,7 @@ def run(world: SimulatedWorld, settings: sdi.Settings = DEFAULT, seed: int = 1) 
         last[-1].probabilities,
         [touched_of(row) for _, row in seen],
         [int(row.argmax()) for _, row in seen],
-        [true_target(environment) for environment, _ in seen],  # type: ignore[arg-type]
+        [true_target(environment) for environment, _ in seen],
     )
 
 

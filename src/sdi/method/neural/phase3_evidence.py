@@ -100,7 +100,7 @@ def _kept(before: Evidence, probabilities: jax.Array, settings: Settings, fresh:
 
 @partial(jax.jit, static_argnames=("sweeps", "chains"))
 def order_probabilities(evidence: jax.Array, key: jax.Array, sweeps: int = 200, chains: int = 8) -> jax.Array:
-    """P(j comes before i) ``[M, M]`` where a causal order weighs exp(sum of evidence[i, j] over j before i) / 2.
+    """P(j comes before i) ``[M, M]`` where an order weighs exp(half the sum of evidence[i, j] over j before i).
 
     `evidence` is antisymmetric, in nats. Gibbs sampling: one variable at a time is put back at a place drawn from its
     exact conditional distribution.
