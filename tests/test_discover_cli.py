@@ -204,6 +204,47 @@ def test_names_are_shown_as_they_are(table: Path, tmp_path: Path) -> None:
     assert "touched in [/]: " in result.stdout
 
 
+def test_every_choice_about_a_table_is_kept_and_taken_up_again(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.lognormal(size=(200, 3)), columns=["A", "B", "C"]).assign(
+        D=["x", "y"] * 100, id=range(200)
+    )
+    frame.loc[0, "D"] = None
+    frame["e"] = np.repeat(["plain", "also plain", "e1", "e2"], 50)
+    table, known = tmp_path / "cells.csv.gz", tmp_path / "known.txt"
+    frame.to_csv(table, index=False)
+    known.write_text("required A -> B\nforbidden B -> C\ntier 1: A\ntier 2: D\n")
+    out = tmp_path / "out"
+    options = (
+        *("--environment", "e", "--observational", "plain, also plain", "--known", "e1=A,B", "--known", "e2="),
+        *("--bins", "3", "--bins", "C=2:uniform", "--log", "--missing", "category", "--drop", "id"),
+        *("--knowledge", known, "--forbid", "C->A"),
+    )
+    result = discover(out, table, *options)
+    assert re.findall(r"touched in (\w+): (.*)", result.stdout) == [("e1", "A 1.00, B 1.00"), ("e2", "nothing")]
+    made_of = content(out / "settings.json")
+    assert made_of["world"] == {
+        **{"kind": "table", "path": str(table), "environment": "e", "observational": ["plain", "also plain"]},
+        **{"known": ["e1=A,B", "e2="], "targets": None, "target_column": None, "target_base": None, "regimes": None},
+        **{"interventions": None, "bins": ["3:log", "C=2:uniform:log"], "missing": "category", "drop": ["id"]},
+        **{"keep": [], "knowledge": str(known), "truth": None},
+    }
+    assert list(made_of["files"]) == [str(table), str(known)]
+    assert made_of["knowledge"] == {
+        **{"required": [["A", "B"]], "forbidden": [["C", "A"], ["D", "A"], ["B", "C"]], "only": None},
+    }
+    probabilities = read_edges(out / "edges.csv")[1]
+    assert (probabilities[1, 0], probabilities[0, 1], probabilities[2, 1], probabilities[0, 2]) == (1, 0, 0, 0)
+    before = (out / "edges.csv").read_bytes()
+    (out / "edges.csv").unlink()
+    succeed("discover", "--resume", out)
+    assert (out / "edges.csv").read_bytes() == before
+    known.write_text("required B -> A\n")
+    result = run("discover", "--resume", out)
+    assert result.exit_code == 2
+    assert f"{known} has changed since the run began" in result.stderr
+
+
 # -------------------------------------------------------------------------------------------------- errors
 
 
@@ -217,6 +258,9 @@ def test_names_are_shown_as_they_are(table: Path, tmp_path: Path) -> None:
         (("TABLE", "--environment", "enviroment"), "did you mean 'environment'?"),
         (("TABLE", "--environment", "environment", "--observational", "e9"), "unknown observational environment 'e9'"),
         (("TABLE", "--environment", "environment", "--truth", "missing"), "missing: expected a CSV file"),
+        (("TABLE", "--environment", "environment", "--knowledge", "missing"), "missing: expected a text file, got 'No"),
+        (("TABLE", "--environment", "environment", "--knowledge", "UNKNOWN"), "line 2: expected a known variable, got"),
+        (("chain3", "--bins", "3", "--drop", "A"), "chain3 is no table"),
         (("TABLE", "--environment", "environment", "--redrawn", "--categories", "3"), "drop --categories, --redrawn"),
         (("TABLE", "--environment", "environment", "--set", "targets=known"), "does not declare its target"),
         (("chain3", "--environment", "environment"), "chain3 is no table"),
@@ -242,7 +286,9 @@ def test_names_are_shown_as_they_are(table: Path, tmp_path: Path) -> None:
 def test_wrong_input_is_one_line_and_leaves_no_run(
     table: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    filled = [str(table) if argument == "TABLE" else argument for argument in arguments]
+    (tmp_path / "unknown.txt").write_text("required A -> B\nrequired A -> Z\n")
+    places = {"TABLE": str(table), "UNKNOWN": str(tmp_path / "unknown.txt")}
+    filled = [places.get(argument, argument) for argument in arguments]
     limits = [] if "--iterations" in filled else ["--iterations", "1"]
     small = [] if "targets=known" in filled else FAST
     result = run("discover", *filled, *small, *limits, "--out", tmp_path / "out")
@@ -277,6 +323,30 @@ def test_folder_with_a_run_is_refused_unless_forced(done: Path, tmp_path: Path) 
     discover(tmp_path, "fork3", "--force")
     assert content(tmp_path / "settings.json")["world"]["name"] == "fork3"
     assert len(history(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_full_disk_is_one_line_and_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """Full from the start, and after settings have been written, when there is a history but no checkpoint yet."""
+    written = []
+
+    def fsync(_: int) -> None:
+        written.append(True)
+        if len(written) > after:
+            raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", fsync)
+        result = run("discover", "chain3", *FAST, "--iterations", 3, "--seed", 1, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr.splitlines()[-1]
+    left = {path.name for path in (tmp_path / "out").iterdir()}
+    assert left == (set() if after == 0 else {"settings.json", "history.jsonl"})
+    if after:
+        succeed("discover", "--resume", tmp_path / "out")
+        assert len(history(tmp_path / "out")) == 3
 
 
 # ----------------------------------------------------------------------------------------------------- live

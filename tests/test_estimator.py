@@ -196,6 +196,17 @@ def test_values_may_be_words_or_categories() -> None:
         assert (fitted(table).edge_probabilities_.to_numpy() == fitted().edge_probabilities_.to_numpy()).all()
 
 
+def test_columns_are_prepared_as_in_a_dataset() -> None:
+    """Numbers cut in the middle, an identifier dropped and a row left out: the table it would have been by hand."""
+    table = table_of()
+    raw = table.assign(rain=table["rain"] + np.linspace(0, 0.5, 160), id=range(160), wet=table["wet"].astype(object))
+    raw.loc[3, "wet"] = None
+    found = fitted(raw, bins={"rain": "2:uniform"}, missing="drop", drop="id")
+    assert found.feature_names_in_.tolist() == list(COLUMNS)
+    by_hand = fitted(table.drop(index=3))
+    assert (found.edge_probabilities_.to_numpy() == by_hand.edge_probabilities_.to_numpy()).all()
+
+
 # ---------------------------------------------------------------------------------------------------- errors
 
 
@@ -222,7 +233,7 @@ ERRORS = {
         {},
         "unknown observational environment 'observational'; found: sprinkler, roof; say which",
     ),
-    "nothing named observational": (table_of(), {"observational": []}, "no observational rows: name at least one"),
+    "nothing named observational": (table_of(), {"observational": []}, "no observational rows; name at least one"),
     "observational misspelt": (table_of(), {"observational": "rof"}, "did you mean 'roof'?"),
     "target that is no variable": (
         table_of(),

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from sdi.method.discover import Discovery, discover
     from sdi.method.neural.iterate import iterate
     from sdi.method.settings import Settings
+    from sdi.sources import dataset_from_dcdi
     from sdi.worlds.dataset import Dataset, freeze
-    from sdi.worlds.from_table import dataset_from_table
+    from sdi.worlds.from_arrays import dataset_from_arrays, dataset_from_masks
+    from sdi.worlds.from_table import dataset_from_table, inspect_table
     from sdi.worlds.named import named_world
     from sdi.worlds.simulated import Interventions
 
@@ -26,9 +28,13 @@ _HOMES = {
     "discover": "method.discover",
     "iterate": "method.neural.iterate",
     "Settings": "method.settings",
+    "dataset_from_dcdi": "sources",
     "Dataset": "worlds.dataset",
     "freeze": "worlds.dataset",
+    "dataset_from_arrays": "worlds.from_arrays",
+    "dataset_from_masks": "worlds.from_arrays",
     "dataset_from_table": "worlds.from_table",
+    "inspect_table": "worlds.from_table",
     "named_world": "worlds.named",
     "Interventions": "worlds.simulated",
 }
@@ -40,10 +46,14 @@ __all__ = [
     "Interventions",
     "Knowledge",
     "Settings",
+    "dataset_from_arrays",
+    "dataset_from_dcdi",
+    "dataset_from_masks",
     "dataset_from_table",
     "discover",
     "freeze",
     "graph",
+    "inspect_table",
     "iterate",
     "named_world",
 ]

@@ -1,7 +1,7 @@
 """The scikit-learn-shaped front door: SDI().fit(table, environment=...)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from sdi.method.beliefs import Knowledge
 from sdi.method.discover import discover
 from sdi.method.settings import Settings
 from sdi.worlds.dataset import OBSERVATIONAL
-from sdi.worlds.from_table import dataset_from_table
+from sdi.worlds.from_table import Options, dataset_from_table
 
 
 class SDI(BaseEstimator):  # type: ignore[misc]
@@ -40,18 +40,20 @@ class SDI(BaseEstimator):  # type: ignore[misc]
         environment: str | Sequence[object],
         targets: Mapping[str, str | Sequence[str] | None] | None = None,
         observational: str | Sequence[str] = OBSERVATIONAL,
+        **options: Unpack[Options],
     ) -> "SDI":
         """Discover the graph behind `table`: one row a sample, one column a variable.
 
         `environment` is the column (or the values) that says in which environment each row was taken, `observational`
         the environments that were left alone, `targets` what is known to have been touched in some of the others.
+        `bins`, `missing`, `drop` and `keep` are those of :func:`sdi.dataset_from_table`.
         """
         if not isinstance(table, pd.DataFrame):
             array = np.asarray(table)
             if array.ndim != 2:
                 raise ValueError(f"expected a table of rows and columns, got an array of shape {array.shape}")
             table = pd.DataFrame(array, columns=[f"X{j + 1}" for j in range(array.shape[1])])
-        world = dataset_from_table(table, environment, observational=observational, targets=targets)
+        world = dataset_from_table(table, environment, observational=observational, targets=targets, **options)
         found = discover(world, self.settings, self.knowledge, self.seed)
         causes, effects = pd.Index(world.names, name="cause"), pd.Index(world.names, name="effect")
         self.discovery_ = found

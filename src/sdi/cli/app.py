@@ -10,6 +10,8 @@ from sdi.cli import show
 from sdi.cli.demo import demo
 from sdi.cli.discover import discover
 from sdi.cli.evaluate import evaluate
+from sdi.cli.export import export
+from sdi.cli.inspect import inspect
 from sdi.cli.networks import networks
 from sdi.cli.simulate import simulate
 
@@ -47,9 +49,11 @@ def _program(
 
 app.command()(networks)
 app.command()(simulate)
+app.command()(inspect)
 app.command()(evaluate)
 app.command()(discover)
 app.command()(demo)
+app.command()(export)
 
 
 def main() -> None:

@@ -5,14 +5,16 @@ from typing import Annotated
 
 import typer
 
+from sdi.cli import table_options as options
 from sdi.cli.follow import begin, go_on
 from sdi.cli.options import list_settings, settings_from
+from sdi.formats.knowledge import KnownPairs, read_knowledge
 from sdi.formats.table import SUFFIXES, is_table_name
 from sdi.sources import Simulated, Table
 from sdi.worlds.dataset import OBSERVATIONAL
 from sdi.worlds.simulated import Kind
 
-_SIMULATED, _TABLES = "Simulated worlds", "Tables"  # the headings in --help of options that fit one of the two only
+_SIMULATED = "Simulated worlds"  # the heading in --help of options that are not for tables
 
 
 def discover(
@@ -22,7 +24,7 @@ def discover(
         typer.Argument(
             metavar="WORLD",
             help="A family (chain8, random25:60), arrows ('A->B->C, {A-D}->E'), a shipped network, a BIF file, "
-            "or a table (.csv, .parquet) with --environment.",
+            "or a table (.csv, .csv.gz, .parquet, .npy) with --environment.",
             show_default=False,
         ),
     ] = None,
@@ -45,19 +47,21 @@ def discover(
     forbid: Annotated[
         list[str] | None, typer.Option(metavar="EDGE", help="'A->B' is known not to be there. Repeatable.")
     ] = None,
-    environment: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="The column that names the environment.", rich_help_panel=_TABLES),
-    ] = None,
-    observational: Annotated[
-        str, typer.Option(metavar="NAME[,NAME]", help="Environments left alone.", rich_help_panel=_TABLES)
-    ] = OBSERVATIONAL,
-    targets: Annotated[
-        Path | None, typer.Option(help="Known targets (environment,target).", rich_help_panel=_TABLES)
-    ] = None,
-    truth: Annotated[
-        Path | None, typer.Option(help="True edges (cause,effect) to measure against.", rich_help_panel=_TABLES)
-    ] = None,
+    environment: options.Environment = None,
+    observational: options.Observational = OBSERVATIONAL,
+    known: options.Known = None,
+    targets: options.Targets = None,
+    target_column: options.TargetColumn = None,
+    target_base: options.TargetBase = None,
+    regimes: options.Regimes = None,
+    interventions: options.Interventions = None,
+    bins: options.Bins = None,
+    log: options.Log = False,
+    missing: options.MissingValues = "refuse",
+    drop: options.Drop = None,
+    keep: options.Keep = None,
+    knowledge: options.KnowledgeFile = None,
+    truth: options.Truth = None,
     redrawn: Annotated[
         bool, typer.Option("--redrawn/--fixed", help="New mechanisms at every iteration.", rich_help_panel=_SIMULATED)
     ] = False,
@@ -107,18 +111,9 @@ def discover(
     source: Simulated | Table
     if is_table_name(world):
         _refuse(_given(context, _SIMULATED), f"{world} is a table, not a simulated world")
-        if environment is None:
-            raise ValueError(f"{world}: which column names the environment of a row? add --environment COLUMN")
-        left_alone = tuple(name.strip() for name in observational.split(","))
-        source = Table(
-            path=world,
-            environment=environment,
-            observational=left_alone,
-            targets=None if targets is None else str(targets),
-            truth=None if truth is None else str(truth),
-        )
+        source = options.table_from(world, context.params)
     else:
-        _refuse(_given(context, _TABLES), f"{world} is no table (a name that ends in {' or '.join(SUFFIXES)})")
+        _refuse(_given(context, options.TABLES), f"{world} is no table (a name that ends in {' or '.join(SUFFIXES)})")
         source = Simulated(
             name=world,
             redrawn=redrawn,
@@ -129,7 +124,17 @@ def discover(
             known_targets=known_targets,
         )
     settings = settings_from(preset, changes or (), iterations=iterations, seconds=seconds, temperature=temperature)
-    begin(out, source, settings, seed, require=require or (), forbid=forbid or (), force=force, as_json=as_json)
+    known_pairs = KnownPairs() if knowledge is None else read_knowledge(knowledge)
+    begin(
+        out,
+        source,
+        settings,
+        seed,
+        require=[*(require or ()), *map("->".join, known_pairs.required)],
+        forbid=[*(forbid or ()), *map("->".join, known_pairs.forbidden)],
+        force=force,
+        as_json=as_json,
+    )
 
 
 def _given(context: typer.Context, panel: str | None = None) -> set[str]:

@@ -65,6 +65,15 @@ class Settings:
     sparsity: float = _symbol(0.02, "lambda_sparse", "weight of the sum of all edge probabilities; 0 is off")
     acyclicity: float = _symbol(0.1, "lambda_DAG", "weight of the 2-cycle penalty; 0 is off")
 
+    # Tables
+    sample_size: float = _symbol(1.0, "alpha", "tables: equivalent sample size of a table's Dirichlet prior")
+    expected_parents: float = _symbol(2.0, "", "tables: parents that a variable has, before any row is seen")
+    most_parents: int | None = _symbol(None, "", "tables: parents that a variable may have; None is no limit")
+    largest_table: int = _symbol(20_000, "", "tables: cells that a table may have")
+    chains: int = _symbol(4, "", "tables: chains that sample graphs and targets")
+    sweeps: int = _symbol(30, "", "tables: draws of each chain in the first iteration, twice as many in each next one")
+    agreement: float = _symbol(1.05, "", "tables: R-hat below which chains agree")
+
     margin: float = _symbol(0.05, "", "a belief is decided when it is this close to 0 or 1")
     patience: int = _symbol(10, "", "stop when the graph was the same, and decided, for so many iterations")
     seconds: float | None = _symbol(None, "", "stop after so many seconds; None is no limit")

@@ -1,0 +1,1 @@
+"""The same three phases with exact tables in place of networks."""

@@ -1,0 +1,233 @@
+"""The same loop with tables: look, count, find the top of the posterior, sample around it; again until chains agree."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdi.graphs import BoolMatrix
+from sdi.method.beliefs import Clamp, Knowledge, decide, is_decided
+from sdi.method.settings import Settings
+from sdi.method.tables.diagnostics import Agreement, agreement
+from sdi.method.tables.phase1_count import Block, make_block
+from sdi.method.tables.phase3_sample import Walk
+from sdi.method.tables.phase3_search import climb, cool
+from sdi.method.tables.prepare import Prepared, prepare
+from sdi.method.tables.problem import Problem
+from sdi.worlds.world import Environment, Rows, World
+
+SEARCHES = 6  # independent ones, at most; two that end in the same place are enough
+SAME = 0.5  # nats between two that did
+NEAR = 8.0  # nats below the top from which a chain may start
+CONFIRMED = 2  # iterations with new rows that must leave a decided graph as it was
+
+
+class State(NamedTuple):
+    """All that the next iteration needs, besides what was given: a checkpoint is this and nothing more."""
+
+    iteration: int
+    interventions: int
+    stable: float  # iterations since chains disagreed, or new rows changed the graph
+    parents: BoolMatrix  # [C, M, M] where each chain is
+    touched: BoolMatrix  # [C, E, M] of the environments of all blocks
+    probabilities: NDArray[np.float32]  # [M, M]
+    targets: NDArray[np.float32]  # [E, M] of a finite world's environments, else of the last iteration's
+    r_hat: float
+    effective: float
+    too_large: BoolMatrix  # [M] a better table may have been too large
+
+
+class Info(NamedTuple):
+    """What one iteration did, for those who watch."""
+
+    iteration: int
+    interventions: int
+    probabilities: NDArray[np.float32]  # [M, M]
+    undecided: int  # open edges whose belief is not within the margin
+    loss: float  # -log posterior of the best graph, by row
+    environments: tuple[Environment, ...]  # those of this iteration ...
+    targets: NDArray[np.float32]  # ... and the probability that each variable was touched in them [Q, M]
+    agreement: Agreement
+
+
+def initial_state(world: World, settings: Settings, seed: int) -> State:
+    """Before the first iteration: nothing is known."""
+    size, chains = len(world.names), settings.chains
+    nothing = np.zeros((len(world.environments), size), np.float32)
+    return State(
+        0, 0, 0.0,
+        np.zeros((chains, size, size), bool), np.zeros((chains, 0, size), bool),
+        np.full((size, size), 0.5, np.float32), nothing, np.inf, 0.0, np.zeros(size, bool),
+    )  # fmt: skip
+
+
+def stop_reason(state: State, settings: Settings) -> str | None:
+    """Why there is no further iteration; None if there is one. Never looks at the truth."""
+    if state.stable >= CONFIRMED:
+        return "settled"
+    if state.iteration >= settings.iterations:
+        return "iterations"
+    if settings.all_interventions is not None and state.interventions >= settings.all_interventions:
+        return "interventions"
+    return None
+
+
+def iterate(
+    world: World,
+    settings: Settings | None = None,
+    knowledge: Knowledge | None = None,
+    seed: int = 0,
+    state: State | None = None,
+) -> Iterator[tuple[State, Info]]:
+    """(State, Info) after every iteration, until the chains agree or a limit is reached.
+
+    The same arguments give the same bits. Given a `state` it goes on from there, exactly as if it had never stopped.
+    """
+    settings, knowledge = settings or Settings(), knowledge or Knowledge()
+    clamp = knowledge.clamp(world.names)
+    state = state or initial_state(world, settings, seed)
+    seen = Seen(world, settings, seed)
+    for earlier in range(state.iteration):  # what a run that goes on had looked at before
+        seen.look(earlier)
+    prepared: Prepared | None = None
+    while stop_reason(state, settings) is None:
+        rng = np.random.default_rng([seed, state.iteration, 1])
+        if seen.look(state.iteration) or prepared is None:
+            first = np.random.default_rng([seed, 0, 2])
+            prepared = prepare(seen.blocks, seen.targets, world.cardinalities, clamp, settings, first)
+        state, info = _iteration(state, prepared, seen, clamp, settings, rng)
+        yield state, info
+
+
+class Seen:
+    """Rows and environments so far: blocks that share their mechanisms are one."""
+
+    def __init__(self, world: World, settings: Settings, seed: int) -> None:
+        self.world, self.settings, self.seed = world, settings, seed
+        self.blocks: list[Block] = []
+        self.environments: list[tuple[Environment, ...]] = []
+        self.interventions = 0
+        self._rows: list[Rows] = []  # of the block that still grows
+        self._parts: list[Rows] = []
+
+    @property
+    def targets(self) -> list[list[tuple[int, ...] | None]]:
+        known = self.settings.targets not in ("random", "ignored")
+        return [[each.target if known else None for each in block] for block in self.environments]
+
+    def look(self, iteration: int) -> bool:
+        """See more of the world; whether there was more. A finite one shows all it has at once."""
+        world, settings = self.world, self.settings
+        if world.environments and self.blocks:
+            return False
+        rng = np.random.default_rng([self.seed, iteration])
+        studied = world.redraw(rng)
+        if world.environments:
+            visited = world.environments
+            rows, parts = studied.observe(2**62, rng), [each.observe(2**62, rng) for each in visited]
+        else:
+            count = settings.interventions or max(16, 2 * len(world.names))
+            visited = tuple(studied.intervene(rng) for _ in range(count))
+            rows = studied.observe(settings.observational_rows or settings.fit_steps * settings.batch, rng)
+            parts = [each.observe(settings.rows_per_intervention, rng) for each in visited]
+        if studied is world and self.blocks:  # the same mechanisms: more rows of one block
+            self._rows, self._parts = [*self._rows, rows], self._parts + parts
+            self.environments = [(*self.environments[0], *visited)]
+            self.blocks = [make_block(np.concatenate(self._rows), self._parts)]
+        else:
+            self._rows, self._parts = [rows], parts
+            self.environments.append(visited)
+            self.blocks.append(make_block(rows, parts))
+        self.interventions += len(visited)
+        self.latest = len(visited)
+        return True
+
+
+def _iteration(
+    state: State, prepared: Prepared, seen: Seen, clamp: Clamp, settings: Settings, rng: np.random.Generator
+) -> tuple[State, Info]:
+    """Find the top, unless the rows are those of the iteration before; then let chains walk around it."""
+    problem, again = prepared.problem, bool(seen.world.environments) and state.iteration > 0
+    if again:
+        walks = [
+            Walk(problem, parents, problem.split(touched), rng)
+            for parents, touched in zip(state.parents, state.touched, strict=True)
+        ]
+    else:
+        walks = _starts(problem, prepared, settings.chains, rng)
+    best = max(walk.score for walk in walks)
+    draws = settings.sweeps * 2**state.iteration if seen.world.environments else settings.sweeps
+    walked = _walk(walks, draws)
+    probabilities = np.where(clamp.open, walked.probabilities, clamp.value).astype(np.float32)
+    undecided = int((~is_decided(probabilities, clamp, settings.margin)).sum())
+    same = state.iteration > 0 and bool((decide(probabilities).parents == decide(state.probabilities).parents).all())
+    if seen.world.environments:
+        stable = float(CONFIRMED) if walked.agreement.r_hat <= settings.agreement else 0.0
+    else:
+        stable = state.stable + 1 if same and not undecided else 0.0
+    targets = walked.targets.astype(np.float32)
+    latest = targets[-seen.latest :]
+    done = State(
+        state.iteration + 1,
+        seen.interventions,
+        stable,
+        np.stack([walk.parents for walk in walks]),
+        np.stack([np.concatenate(walk.touched) for walk in walks]),
+        probabilities,
+        latest,
+        *walked.agreement,
+        np.isin(np.arange(len(clamp.open)), prepared.too_large),
+    )
+    rows = sum(float(block.times.sum()) for block in problem.blocks)
+    visited = seen.environments[-1][-seen.latest :]
+    info = Info(
+        done.iteration, done.interventions, probabilities, undecided, -best / rows, visited, latest, walked.agreement
+    )
+    return done, info
+
+
+def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Generator) -> list[Walk]:
+    """Where chains begin: at the top, and wherever else a search ended that is nearly as high."""
+    found: list[Walk] = []
+    for k in range(SEARCHES):
+        walk = Walk(problem, prepared.parents, prepared.touched if k == 0 else problem.no_targets(), rng)
+        if k == 0 and prepared.parents.any():
+            climb(walk, range(len(walk.choice)))
+        else:
+            cool(walk)
+        found.append(walk)
+        top = max(each.score for each in found)
+        if sum(each.score > top - SAME for each in found) >= 2:
+            break
+    found.sort(key=lambda each: -each.score)
+    high = [walk for walk in found if walk.score > found[0].score - NEAR]
+    return [Walk(problem, high[c % len(high)].parents, high[c % len(high)].touched, rng) for c in range(chains)]
+
+
+class _Walked(NamedTuple):
+    probabilities: NDArray[np.float64]  # [M, M]
+    targets: NDArray[np.float64]  # [E, M]
+    agreement: Agreement
+
+
+def _walk(walks: list[Walk], draws: int) -> _Walked:
+    """So many sweeps of every chain after a few that do not count; what was seen in each half of each."""
+    half = max(draws // 2, 2)
+    means, variances, touched = [], [], []
+    for walk in walks:
+        for _ in range(max(draws // 10, 2)):
+            walk.sweep()
+        for _ in range(2):
+            total, square = np.zeros((2, len(walk.choice), len(walk.choice)))
+            seen = np.zeros((sum(len(each) for each in walk.touched), len(walk.choice)))
+            for _ in range(half):
+                edges = walk.sweep()
+                total, square = total + edges, square + edges**2
+                seen += np.concatenate(walk.touched)
+            means.append(total / half)
+            variances.append(np.maximum(square / half - (total / half) ** 2, 0) * half / (half - 1))
+            touched.append(seen / half)
+    return _Walked(
+        np.mean(means, axis=0), np.mean(touched, axis=0), agreement(np.stack(means), np.stack(variances), half)
+    )

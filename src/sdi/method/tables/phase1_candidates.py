@@ -1,0 +1,146 @@
+"""Phase 1: which parents, and which sets of them, are considered for each variable.
+
+With few variables all of them; with many those that tell most about it, first on their own, later beside the parents
+that it has by then. All pairs are counted at once, as a product of matrices.
+
+Legend: R rows, M variables, V states of all variables together, q combinations of parents, r states of the child.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from sdi.method.tables.phase1_count import Block, Counts, Family
+from sdi.method.tables.phase2_score import Bdeu
+
+LARGEST_SCREEN = 120_000_000  # numbers in the matrix of all rows and states; of more rows only as many are looked at
+Array = NDArray[np.float64]
+
+
+class Screen:
+    """What each variable tells about another, beside some parents. Looks at rows of one block."""
+
+    def __init__(self, block: Block, cardinalities: tuple[int, ...], sample_size: float) -> None:
+        self.cardinalities, self.sample_size = np.array(cardinalities), sample_size
+        self.first = np.concatenate([[0], np.cumsum(self.cardinalities)])
+        keep = max(1, LARGEST_SCREEN // int(self.first[-1]))
+        step = -(-len(block.rows) // keep)
+        self.rows, self.times = block.rows[::step], block.times[::step]
+        self.seen = np.zeros((len(self.rows), int(self.first[-1])), dtype=np.float32)  # [R, V]
+        for j in range(len(cardinalities)):
+            self.seen[np.arange(len(self.rows)), self.first[j] + self.rows[:, j]] = 1
+
+    def gains(self, child: int, parents: Sequence[int] = ()) -> Array:
+        """Nats that each variable would add as one more parent, in the marginal likelihood of the child ``[M]``."""
+        states = int(self.cardinalities[child])
+        code = np.zeros(len(self.rows), dtype=np.intp)
+        for j in parents:
+            code = code * self.cardinalities[j] + self.rows[:, j]
+        different, code = np.unique(code, return_inverse=True)
+        q = int(np.prod(self.cardinalities[list(parents)], dtype=np.int64))
+        cells = np.zeros((len(self.rows), len(different) * states), dtype=np.float32)
+        cells[np.arange(len(code)), code * states + self.rows[:, child]] = self.times
+        counts = (cells.T @ self.seen).astype(np.float64)  # [q r, V]
+        table = counts[:, self.first[child] : self.first[child + 1]]  # rows are counted by their own state here
+        alone = self._score(table.sum(axis=1).reshape(-1, states, 1), np.array([float(q)]))
+        with_each = self._score(
+            counts.reshape(-1, states, counts.shape[1]), np.repeat(q * self.cardinalities, self.cardinalities)
+        )
+        result = np.add.reduceat(with_each, self.first[:-1]) - alone[0]
+        result[[child, *parents]] = -np.inf
+        return result
+
+    def _score(self, tables: Array, combinations: Array) -> Array:
+        """Log marginal likelihood of tables ``[q, r, V]`` that have so many rows each ``[V]``."""
+        row = self.sample_size / combinations
+        cell = row / tables.shape[1]
+        inside = np.where(tables > 0, gammaln(tables + cell) - gammaln(cell), 0.0).sum(axis=(0, 1))
+        totals = tables.sum(axis=1)
+        return np.asarray(inside - np.where(totals > 0, gammaln(totals + row) - gammaln(row), 0.0).sum(axis=0))
+
+
+def choose_candidates(gains: Array, open_: NDArray[np.bool_], keep: NDArray[np.bool_], most: int) -> tuple[int, ...]:
+    """Those to keep first, then those that tell most, as many as `most` in all ``[K]``."""
+    kept = np.flatnonzero(keep).tolist()
+    others = [j for j in np.argsort(-gains, kind="stable").tolist() if open_[j] and not keep[j] and gains[j] > -np.inf]
+    return tuple(kept + others[: max(0, most - len(kept))])
+
+
+class Limits(NamedTuple):
+    """How many parents are considered, and how large a table may be."""
+
+    sample_size: float
+    cells: int  # of one table, at most
+    parents: int
+    sets: int  # up to this number all sets of a size are looked at
+
+
+class Considered(NamedTuple):
+    """A family, its counts, and whether a table that might have been better was too large for it."""
+
+    family: Family
+    counts: Counts
+    too_large: bool
+
+
+def consider(
+    child: int,
+    candidates: tuple[int, ...],
+    required: int,
+    block: Block,
+    cardinalities: tuple[int, ...],
+    limits: Limits,
+) -> Considered:
+    """All sets up to some size of which there are not too many, and larger ones where the best is as large as that.
+
+    The first `required` candidates are in every set that can be chosen.
+    """
+    states = np.array([cardinalities[j] for j in candidates], dtype=float)
+    base = tuple(range(required))
+    size = _full_size(len(candidates) - required, limits)
+    wanted = [base[:k] for k in range(required)]  # leading up to those required; never chosen
+    wanted += [(*base, *more) for k in range(size + 1) for more in combinations(range(required, len(candidates)), k)]
+    sets: list[tuple[int, ...]] = []
+    counts: Counts = np.zeros(0, dtype=np.int64)
+    too_large = False
+    while True:
+        fitting = [
+            each
+            for each in wanted
+            if len(each) <= required or states[list(each)].prod() * cardinalities[child] <= limits.cells
+        ]
+        too_large = too_large or len(fitting) < len(wanted)
+        family = Family(child, candidates, (*sets, *fitting), cardinalities)
+        counts = np.concatenate([counts, family.count(block, first=len(sets))])
+        sets = list(family.sets)
+        scores = Bdeu(family, limits.sample_size)(counts)
+        largest = len(sets[-1])
+        done = largest >= min(len(candidates), max(limits.parents, required))
+        if not fitting or done or len(sets[int(np.argmax(scores))]) < largest:
+            return Considered(family, counts, too_large and len(sets[int(np.argmax(scores))]) == largest)
+        wanted = _extended(family, scores, largest)
+
+
+def _full_size(candidates: int, limits: Limits) -> int:
+    size, total = 0, 1
+    while size < min(candidates, limits.parents) and total + comb(candidates, size + 1) <= limits.sets:
+        size += 1
+        total += comb(candidates, size)
+    return max(size, min(2, candidates))
+
+
+def _extended(family: Family, scores: Array, largest: int, best: int = 16) -> list[tuple[int, ...]]:
+    """One more parent for the best of the largest sets."""
+    top = [s for s in np.argsort(-scores).tolist() if len(family.sets[s]) == largest][:best]
+    grown = {
+        tuple(sorted((*family.sets[s], k)))
+        for s in top
+        for k in range(len(family.candidates))
+        if k not in family.sets[s]
+    }
+    return sorted(grown)

@@ -1,0 +1,79 @@
+"""Phase 3: the graph and targets of the highest posterior, by cooling, climbing, and shaking one place after another."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sdi.method.tables.phase3_sample import Walk
+
+HOT, STEPS = 0.01, 40  # a fresh search cools from here to 1 in so many steps
+WARM, SHAKES = 0.02, 6  # ... and a place that is shaken
+REGION = 8  # variables that are shaken together
+COLD = 1e3  # only climbs
+
+
+def cool(walk: Walk) -> None:
+    """From free movement to the posterior itself, all variables."""
+    size = len(walk.choice)
+    for coldness in np.geomspace(HOT, 1.0, STEPS):
+        walk.coldness = float(coldness)
+        _move(walk, range(size))
+        walk.draw_targets()
+        _exchange_some(walk, range(size))
+    climb(walk, range(size))
+
+
+def climb(walk: Walk, variables: Sequence[int]) -> None:
+    """Uphill as long as there is a move that leads there."""
+    walk.coldness = COLD
+    score = -np.inf
+    while walk.score > score + 1e-6:
+        score = walk.score
+        _move(walk, variables)
+        walk.draw_targets(None if len(variables) == len(walk.choice) else variables, climb=True)
+        for i in variables:
+            for j in walk.neighbours(i):
+                for one, other in ((i, j), (j, i)):
+                    cells = walk.differing(one, other)
+                    if len(cells) > 1:
+                        walk.exchange(one, other, cells)
+                    for cell in cells:
+                        walk.exchange(one, other, [cell])
+    walk.coldness = 1.0
+
+
+def shake(walk: Walk) -> bool:
+    """Warm up a random place and cool it again; whether that led higher. If it led lower it is undone."""
+    before, score = walk.place(), walk.score
+    centre = int(walk.rng.integers(len(walk.choice)))
+    near = walk.rng.permutation(walk.neighbours(centre)).tolist()
+    region = [centre, *near][:REGION]
+    for coldness in np.geomspace(WARM, 1.0, SHAKES):
+        walk.coldness = float(coldness)
+        _move(walk, region)
+        walk.draw_targets(region)
+        _exchange_some(walk, region)
+    climb(walk, region)
+    walk.draw_targets(climb=True)
+    if walk.score > score + 1e-6:
+        return True
+    if walk.score < score - 1e-6:
+        walk.go_to(before)
+    return False
+
+
+def _move(walk: Walk, variables: Sequence[int]) -> None:
+    """New parents for each; an edge turned round as often."""
+    for i in walk.rng.permutation(np.asarray(variables)).tolist():
+        walk.draw_parents(i)
+        walk.reverse(variables)
+
+
+def _exchange_some(walk: Walk, variables: Sequence[int]) -> None:
+    for i in variables:
+        near = walk.neighbours(i)
+        if near:
+            j = near[int(walk.rng.integers(len(near)))]
+            cells = walk.differing(i, j)
+            if cells:
+                walk.exchange(i, j, cells if walk.rng.random() < 0.5 else [cells[int(walk.rng.integers(len(cells)))]])

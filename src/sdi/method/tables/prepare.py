@@ -1,0 +1,133 @@
+"""From a world's rows to the posterior over its graphs and targets: blocks, candidates, counts, and a first search."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdi.graphs import BoolMatrix
+from sdi.method.beliefs import Clamp
+from sdi.method.settings import Settings
+from sdi.method.tables.phase1_candidates import Considered, Limits, Screen, choose_candidates, consider
+from sdi.method.tables.phase1_count import Block
+from sdi.method.tables.phase2_score import Scores
+from sdi.method.tables.phase3_sample import Walk
+from sdi.method.tables.phase3_search import cool
+from sdi.method.tables.problem import Problem
+from sdi.worlds.world import Target
+
+FEW = 14  # variables up to which all others are candidates
+CANDIDATES = 9  # for each variable of a larger world
+SETS = 130  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
+ROUNDS = 3  # times that candidates are chosen
+
+
+class Prepared(NamedTuple):
+    """The posterior, where a search for its top has led, and the variables for which a table was too large."""
+
+    problem: Problem
+    parents: BoolMatrix
+    touched: list[BoolMatrix]
+    too_large: tuple[int, ...]
+
+
+def prepare(
+    blocks: Sequence[Block],
+    targets: Sequence[Sequence[Target | None]],
+    cardinalities: tuple[int, ...],
+    clamp: Clamp,
+    settings: Settings,
+    rng: np.random.Generator,
+) -> Prepared:
+    """Candidates are chosen anew beside the parents that a first search gave, until there is no better one."""
+    size = len(cardinalities)
+    limits = limits_of(size, settings)
+    screen = Screen(blocks[0], cardinalities, settings.sample_size)
+    gains = [screen.gains(i) for i in range(size)]
+    most = size if size <= FEW else CANDIDATES
+    considered = [
+        _consider(i, gains[i], np.zeros(size, bool), most, blocks[0], cardinalities, clamp, limits) for i in range(size)
+    ]
+    problem = assemble(blocks, considered, targets, clamp, settings)
+    parents, touched = clamp.value > 0.5, problem.no_targets()
+    for _ in range(ROUNDS if size > FEW else 0):
+        walk = Walk(problem, parents, touched, rng)
+        cool(walk)
+        parents, touched = walk.parents, walk.touched
+        missing = _overlooked(screen, considered, parents, gains, clamp)
+        if not missing:
+            break
+        for i in missing:
+            considered[i] = _consider(i, gains[i], parents[i], most, blocks[0], cardinalities, clamp, limits)
+        problem = assemble(blocks, considered, targets, clamp, settings)
+    too_large = tuple(i for i, each in enumerate(considered) if each.too_large)
+    return Prepared(problem, parents, touched, too_large)
+
+
+def limits_of(size: int, settings: Settings) -> Limits:
+    sets = 400 if size <= FEW else SETS
+    return Limits(settings.sample_size, settings.largest_table, settings.most_parents or size, sets)
+
+
+def _consider(
+    i: int,
+    gains: NDArray[np.float64],
+    keep: NDArray[np.bool_],
+    most: int,
+    block: Block,
+    cardinalities: tuple[int, ...],
+    clamp: Clamp,
+    limits: Limits,
+) -> Considered:
+    required = clamp.value[i] > 0.5
+    first = tuple(np.flatnonzero(required).tolist())
+    others = choose_candidates(gains, clamp.open[i], keep & clamp.open[i] & ~required, most)
+    return consider(i, (*first, *others), len(first), block, cardinalities, limits)
+
+
+def _overlooked(
+    screen: Screen,
+    considered: Sequence[Considered],
+    parents: BoolMatrix,
+    gains: list[NDArray[np.float64]],
+    clamp: Clamp,
+) -> list[int]:
+    """Variables with a likely parent that is no candidate, told by what it adds to the parents there are.
+
+    Their `gains` become the larger of what each other variable tells alone, scaled down, and beside the parents.
+    """
+    found = []
+    for i, each in enumerate(considered):
+        beside = screen.gains(i, tuple(np.flatnonzero(parents[i]).tolist()))
+        beside[~clamp.open[i]] = -np.inf
+        beside[list(each.family.candidates)] = -np.inf
+        if beside.max() > 0:
+            added = np.argsort(-beside)[:3]
+            gains[i][added] = np.where(beside[added] > 0, np.inf, gains[i][added])
+            found.append(i)
+    return found
+
+
+def assemble(
+    blocks: Sequence[Block],
+    considered: Sequence[Considered],
+    targets: Sequence[Sequence[Target | None]],
+    clamp: Clamp,
+    settings: Settings,
+) -> Problem:
+    """The posterior given these blocks and families."""
+    scores = [
+        [Scores(each.family, block, settings.sample_size, each.counts if b == 0 else None) for each in considered]
+        for b, block in enumerate(blocks)
+    ]
+    return Problem(
+        blocks,
+        [each.family for each in considered],
+        scores,
+        targets,
+        clamp,
+        sample_size=settings.sample_size,
+        expected_parents=settings.expected_parents,
+        several=settings.several_targets,
+    )

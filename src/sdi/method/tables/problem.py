@@ -1,0 +1,132 @@
+"""What is sampled from: the parent sets of every variable, their scores under any targets, and what is known."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdi.graphs import BoolMatrix
+from sdi.method.beliefs import Clamp
+from sdi.method.tables.phase1_count import Block, Family
+from sdi.method.tables.phase2_score import Scores, Vector, prior_odds, set_priors
+from sdi.method.tables.phase2_targets import environment_counts, touch_ratios
+from sdi.worlds.world import Target
+
+REMEMBERED = 200_000  # cells of tables per environment, and ratios, that are remembered for each variable
+
+
+class Problem:
+    """The posterior over graphs and targets, given blocks of rows."""
+
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        families: Sequence[Family],
+        scores: Sequence[Sequence[Scores]],
+        targets: Sequence[Sequence[Target | None]],
+        clamp: Clamp,
+        *,
+        sample_size: float,
+        expected_parents: float,
+        several: bool,
+    ) -> None:
+        self.blocks, self.families, self.scores, self.clamp = blocks, families, scores, clamp
+        self.sample_size, self.several = sample_size, several
+        size = len(families)
+        self._odds = prior_odds(size, expected_parents)
+        self._target_odds = -np.log(size) if several else 0.0
+        required = clamp.value > 0.5
+        self._priors = [set_priors(family, self._odds, required[family.child]) for family in families]
+        self.declared = [[None if t is None else np.isin(np.arange(size), t) for t in each] for each in targets]
+        self.open_targets = [np.array([t is None for t in each], dtype=bool) for each in targets]
+        self._bits = [[(1 << j, 1 << k) for k, j in enumerate(family.candidates)] for family in families]
+        self._turnable = [
+            [
+                [j for j in (family.candidates[k] for k in each) if clamp.open[j, i] and clamp.open[i, j]]
+                for each in family.sets
+            ]
+            for i, family in enumerate(families)
+        ]
+        near = np.zeros((size, size), dtype=bool)
+        for i, family in enumerate(families):
+            near[i, list(family.candidates)] = True
+        self.pairs = [(int(i), int(j)) for i, j in np.argwhere(near | near.T)]
+        self._counts: list[dict[tuple[int, int], NDArray[np.float64]]] = [{} for _ in families]
+        self._ratios: list[dict[tuple[int, int, bytes], Vector]] = [{} for _ in families]
+
+    def choices(self, parents: BoolMatrix) -> list[int]:
+        """The set of each family with these parents, or the largest considered one inside them."""
+        return [_closest(family, parents[family.child]) for family in self.families]
+
+    def local_mask(self, i: int, variables: int) -> int:
+        """Bits of variables as bits of the candidates of i."""
+        return sum(local for bit, local in self._bits[i] if variables & bit)
+
+    def weights(self, i: int, touched: Sequence[BoolMatrix]) -> Vector:
+        """Log posterior of each parent set of i, up to a constant ``[S]``."""
+        result = self._priors[i]
+        for of_block, each in zip(self.scores, touched, strict=True):
+            result = result + of_block[i](frozenset(np.flatnonzero(each[:, i]).tolist()))
+        return result
+
+    def ratios(self, b: int, i: int, s: int, touched: NDArray[np.bool_]) -> Vector:
+        """Nats for "i was touched in e" in block b, the other environments being as `touched` says ``[E]``."""
+        key = (b, s, touched.tobytes())
+        known = self._ratios[i]
+        if key not in known:
+            if len(known) * len(touched) > REMEMBERED:
+                known.clear()
+            combinations = int(self.families[i].combinations[s])
+            known[key] = touch_ratios(self._tables(b, i, s), combinations, touched, self.sample_size)
+        return known[key]
+
+    def _tables(self, b: int, i: int, s: int) -> NDArray[np.float64]:
+        known = self._counts[i]
+        if (b, s) not in known:
+            if sum(each.size for each in known.values()) > REMEMBERED:
+                known.clear()
+            family = self.families[i]
+            parents = tuple(family.candidates[k] for k in family.sets[s])
+            known[b, s] = environment_counts(self.blocks[b], i, parents, family.cardinalities)
+        return known[b, s]
+
+    def target_noise(self, environments: int, rng: np.random.Generator | None) -> Vector:
+        """What makes a draw out of the likeliest: one number for each variable and for "none" ``[E, M + 1]``."""
+        shape = environments, len(self.families) + 1
+        if rng is None:
+            return np.zeros(shape)
+        return rng.logistic(size=shape) if self.several else rng.gumbel(size=shape)
+
+    def draw_target(self, ratios: Vector, noise: Vector, coldness: float) -> NDArray[np.bool_]:
+        """Which variables one environment touched ``[M]``."""
+        size = len(ratios)
+        if self.several:
+            return np.asarray((ratios + self._target_odds) * coldness + noise[:size] > 0)
+        return np.arange(size) == int(np.argmax(np.append(ratios * coldness, 0.0) + noise))
+
+    def turnable(self, i: int, s: int) -> list[int]:
+        """Parents in a set of i whose edge may as well point the other way."""
+        return self._turnable[i][s]
+
+    def targets_prior(self, touched: Sequence[BoolMatrix]) -> float:
+        """Log prior of targets, up to a constant."""
+        return float(sum(each.sum() for each in touched) * self._target_odds)
+
+    def split(self, touched: BoolMatrix) -> list[BoolMatrix]:
+        """Targets of all environments ``[E, M]`` as those of each block."""
+        ends = np.cumsum([block.environments for block in self.blocks])
+        return np.split(touched, ends[:-1])
+
+    def no_targets(self) -> list[BoolMatrix]:
+        """What was declared; nothing else touched."""
+        size = len(self.families)
+        return [
+            np.array([np.zeros(size, bool) if t is None else t for t in each]).reshape(-1, size)
+            for each in self.declared
+        ]
+
+
+def _closest(family: Family, parents: NDArray[np.bool_]) -> int:
+    wanted = parents[list(family.candidates)]
+    inside = ~(family.members & ~wanted).any(axis=1)
+    return int(np.argmax(np.where(inside, family.members.sum(axis=1), -1)))
