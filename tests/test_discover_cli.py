@@ -23,6 +23,7 @@ from sdi.networks import load
 from sdi.worlds.dataset import OBSERVATIONAL
 
 SMALL = {
+    "method": "neural",
     **{"fit_steps": 20, "batch": 32, "interventions": 4, "rows_per_intervention": 100},
     **{"scoring_batches": 2, "scoring_configurations": 5, "prediction_batches": 2},
     **{"estimator": "ratio", "targets": "deterioration"},  # what compiles fastest; test_runs.py has the others

@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 from sdi.cli.app import app
 
 SMALL = {
+    "method": "neural",
     **{"fit_steps": 20, "batch": 32, "interventions": 4, "rows_per_intervention": 100},
     **{"scoring_batches": 2, "scoring_configurations": 5, "prediction_batches": 2},
     **{"estimator": "ratio", "targets": "deterioration"},  # what compiles fastest; test_runs.py has the others

@@ -19,6 +19,7 @@ from sdi.worlds.named import named_world
 from sdi.worlds.tables import Table as Mechanism
 
 SIZE: dict[str, Any] = {
+    "method": "neural",
     **{"iterations": 4, "interventions": 3, "rows_per_intervention": 40, "fit_steps": 20, "batch": 32},
     **{"scoring_batches": 2, "scoring_configurations": 3, "prediction_batches": 2},
 }

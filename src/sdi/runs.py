@@ -1,22 +1,21 @@
 """A run on disk: discover with a history and checkpoints, and go on after any interruption."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
 from sdi.formats import run as files
 from sdi.formats.checkpoint import Checkpoint
-from sdi.method.discover import Discovery, Step, conclude
+from sdi.method.discover import Discovery, State, Step, conclude, initial_state, stop_reason
 from sdi.method.discover import run as iterations
-from sdi.method.neural.iterate import State, initial_state, stop_reason
 from sdi.plans import Plan, as_dict, plan_from_dict
 from sdi.sources import Studied, check_unchanged, lasting
+from sdi.states import from_arrays, to_arrays
 from sdi.worlds.simulated import SimulatedEnvironment, true_target
 
 
@@ -37,7 +36,9 @@ class Run:
         self._journal = journal
         self.state, self.seconds = start, 0.0
         if journal.checkpoint is not None:
-            self.state, self.seconds = _state(start, journal.checkpoint.arrays), journal.checkpoint.seconds
+            arrays = journal.checkpoint.arrays
+            like = initial_state(studied.world, plan.settings, plan.seed, tuple(arrays))
+            self.state, self.seconds = from_arrays(like, arrays), journal.checkpoint.seconds
 
     @property
     def finished(self) -> bool:
@@ -83,7 +84,7 @@ class Run:
         return Outcome(found, graph, metrics, paths)
 
     def _save(self) -> None:
-        self._journal.save(Checkpoint(_arrays(self.state), self.state.iteration, self.seconds))
+        self._journal.save(Checkpoint(to_arrays(self.state), self.state.iteration, self.seconds))
 
 
 @contextmanager
@@ -96,7 +97,7 @@ def started(folder: Path, plan: Plan, studied: Studied, *, force: bool = False) 
     files.make_folder(folder)
     with files.locked(folder):
         files.begin(folder, as_dict(plan, studied), force=force)
-        with files.Journal(folder, _arrays(start)) as journal:
+        with files.Journal(folder, _like(plan, studied)) as journal:
             try:
                 yield Run(folder, plan, studied, start, journal)
             except Exception:
@@ -115,8 +116,13 @@ def resumed(folder: Path) -> Iterator[Run]:
     start = initial_state(studied.world, plan.settings, plan.seed)
     with files.locked(folder):
         files.sweep(folder)
-        with files.Journal(folder, _arrays(start)) as journal:
+        with files.Journal(folder, _like(plan, studied)) as journal:
             yield Run(folder, plan, studied, start, journal)
+
+
+def _like(plan: Plan, studied: Studied) -> Callable[[tuple[str, ...]], Mapping[str, NDArray[Any]]]:
+    """What a checkpoint with leaves of these names must look like."""
+    return lambda names: to_arrays(initial_state(studied.world, plan.settings, plan.seed, names))
 
 
 def as_graph(found: Discovery) -> dict[str, Any]:
@@ -168,23 +174,3 @@ def _metrics(
     on_beliefs = ("auroc", "auprc", "edge_cross_entropy")
     measures = {name: (of_beliefs if name in on_beliefs else of_graph)[name] for name in of_graph}
     return {**measures, "target_accuracy": (last or {}).get("target_accuracy")}
-
-
-# ------------------------------------------------------------------------------------------ states as arrays
-
-
-def _arrays(state: State) -> dict[str, NDArray[Any]]:
-    """The leaves of `state` by their names."""
-    leaves, _ = jax.tree_util.tree_flatten_with_path(state)
-    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
-
-
-def _state(like: State, arrays: Mapping[str, NDArray[Any]]) -> State:
-    """A state of the same kinds of leaves as `like`, with these values."""
-
-    def leaf(old: Any, new: NDArray[Any]) -> Any:
-        if isinstance(old, bool | int | float):
-            return type(old)(new.item())
-        return new if isinstance(old, np.ndarray) else jax.numpy.asarray(new)
-
-    return jax.tree.map(leaf, like, jax.tree.unflatten(jax.tree.structure(like), list(arrays.values())))

@@ -3,9 +3,9 @@
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,10 +39,14 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, settings: bytes) -> None
     write_atomically(path, buffer.getvalue())
 
 
-def load_checkpoint(path: Path, settings: bytes, like: Mapping[str, ArrayLike]) -> Checkpoint:
+Like: TypeAlias = Mapping[str, ArrayLike] | Callable[[tuple[str, ...]], Mapping[str, ArrayLike]]
+
+
+def load_checkpoint(path: Path, settings: bytes, like: Like) -> Checkpoint:
     """The checkpoint at `path`; ValueError unless it is of `settings` and has the names, types and shapes of `like`.
 
-    An array without rows in `like` stands for any number of rows.
+    An array without rows in `like` stands for any number of rows. Where what there must be depends on what there is,
+    `like` is a function of the names in the file.
     """
     remedy = "delete it, and the run begins again when it is resumed"
     content = path.read_bytes()
@@ -52,8 +56,9 @@ def load_checkpoint(path: Path, settings: bytes, like: Mapping[str, ArrayLike]) 
         raise ValueError(f"{path}: expected a checkpoint, got a damaged or foreign file ({error}); {remedy}") from error
     if mark != _mark(settings):
         raise ValueError(f"{path}: this checkpoint belongs to other settings than those beside it; {remedy}")
-    expected = {name: np.asarray(each) for name, each in like.items()}
     arrays = checkpoint.arrays
+    wanted = like(tuple(arrays)) if callable(like) else like
+    expected = {name: np.asarray(each) for name, each in wanted.items()}
     if listed != [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]:
         raise ValueError(f"{path}: the arrays of this checkpoint are not those it lists; {remedy}")
     if list(arrays) != list(expected) or not all(_fits(arrays[name], expected[name]) for name in expected):

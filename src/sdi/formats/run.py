@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from numpy.typing import ArrayLike
 
-from sdi.formats.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from sdi.formats.checkpoint import Checkpoint, Like, load_checkpoint, save_checkpoint
 from sdi.formats.edges import write_edges, write_environments
 from sdi.formats.files import write_atomically
 
@@ -119,7 +119,7 @@ def locked(folder: Path) -> Iterator[None]:
 class Journal:
     """The history and the checkpoint of a run under way; a context, to be used under `locked`."""
 
-    def __init__(self, folder: Path, like: Mapping[str, ArrayLike]) -> None:
+    def __init__(self, folder: Path, like: Like) -> None:
         """Go on from the checkpoint, if there is one, of a state `like` this; records beyond it are dropped."""
         self._folder, self._settings = folder, (folder / SETTINGS).read_bytes()
         path = folder / CHECKPOINT

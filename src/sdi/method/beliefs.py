@@ -3,13 +3,15 @@
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
 from sdi.graphs import BoolMatrix, check_dag, find_cycle
+
+if TYPE_CHECKING:
+    import jax
 
 Pair: TypeAlias = tuple[str, str]  # (cause, effect)
 
@@ -75,8 +77,10 @@ def _matrix(pairs: Iterable[Pair], names: Sequence[str]) -> BoolMatrix:
     return result
 
 
-def edge_probabilities(gamma: jax.Array, clamp: Clamp, precedes: jax.Array | float = 1.0) -> jax.Array:
+def edge_probabilities(gamma: "jax.Array", clamp: Clamp, precedes: "jax.Array | float" = 1.0) -> "jax.Array":
     """sigmoid(gamma) P(j comes before i) where open, else what is known. The paper has no second factor."""
+    import jax  # here, because it takes a second to import and tables do without it
+
     return jax.numpy.where(clamp.open, jax.nn.sigmoid(gamma) * precedes, clamp.value)
 
 

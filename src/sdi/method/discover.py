@@ -1,18 +1,21 @@
 """Discover: run the method to its end and say what came out."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from sdi.graphs import BoolMatrix
+from sdi.method import auto
 from sdi.method.beliefs import Knowledge, decide
-from sdi.method.neural.iterate import Info, State, believed, initial_state, iterate, stop_reason
 from sdi.method.settings import Settings
+from sdi.method.tables import iterate as tables
 from sdi.worlds.world import World
 
 REASONS = {
@@ -22,6 +25,9 @@ REASONS = {
     "seconds": "the limit on seconds was reached",
     "interrupted": "it was interrupted",
 }
+# Each has a State, initial_state, iterate, believed and stop_reason; the neural one is imported where it is needed.
+METHODS = {"auto": "sdi.method.auto", "tables": "sdi.method.tables.iterate", "neural": "sdi.method.neural.iterate"}
+State: TypeAlias = Any  # of any method: has iteration, interventions and targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +44,10 @@ class Discovery:
     iterations: int
     interventions: int
     history: tuple[dict[str, Any], ...] = ()
+    method: str = "neural"  # that this comes from
+    warnings: tuple[str, ...] = ()
+    compared: tuple[dict[str, Any], ...] = ()  # of each method that was tried: how well it predicts, and its edges
+    chains: tuple[float, float] | None = None  # tables: R-hat and effective draws, of the worst edge
 
     @property
     def graph(self) -> "nx.DiGraph[str]":
@@ -57,8 +67,25 @@ class Step(NamedTuple):
     """One iteration of a run: where the method is, what it did, and a record of it for the history."""
 
     state: State
-    info: Info
+    info: Any
     record: dict[str, Any]
+
+
+def method_of(settings: Settings) -> ModuleType:
+    """The module of the method that is asked for."""
+    return import_module(METHODS[settings.method])
+
+
+def initial_state(world: World, settings: Settings, seed: int, keys: tuple[str, ...] = ()) -> State:
+    """Where a run begins; with the parts that a checkpoint with these `keys` has."""
+    if settings.method == "auto":
+        return auto.initial_state(world, settings, seed, both=any("neural" in key for key in keys))
+    return method_of(settings).initial_state(world, settings, seed)
+
+
+def stop_reason(state: State, settings: Settings) -> str | None:
+    """Why there is no further iteration; None if there is one."""
+    return method_of(settings).stop_reason(state, settings)
 
 
 def run(
@@ -66,15 +93,17 @@ def run(
 ) -> Iterator[Step]:
     """The iterations of one run with their records; also keeps the limit on seconds, `spent` of which are gone."""
     start = time.perf_counter() - spent
-    for reached, info in iterate(world, settings, knowledge, seed, state):
+    for reached, info in method_of(settings).iterate(world, settings, knowledge, seed, state):
         record = {
-            "iteration": info.iteration,
-            "interventions": info.interventions,
+            "iteration": reached.iteration,
+            "interventions": reached.interventions,
             "undecided": info.undecided,
             "loss": round(info.loss, 6),
             "probabilities": np.round(info.probabilities.astype(float), 4).tolist(),
             "seconds": round(time.perf_counter() - start, 3),
         }
+        if hasattr(info, "agreement"):
+            record["r_hat"] = round(info.agreement.r_hat, 4)
         yield Step(reached, info, record)
         if settings.seconds is not None and record["seconds"] >= settings.seconds:
             return
@@ -90,9 +119,12 @@ def conclude(
     history: tuple[dict[str, Any], ...] = (),
 ) -> Discovery:
     """What is believed at `state`."""
-    probabilities = np.asarray(believed(state, knowledge.clamp(world.names)))
+    clamp = knowledge.clamp(world.names)
+    probabilities = np.asarray(method_of(settings).believed(state, clamp))
     parents, removed = decide(probabilities)
     known = tuple(environment.name for environment in world.environments)
+    trusted = state.winner if isinstance(state, auto.State) else state
+    of_tables = trusted if isinstance(trusted, tables.State) else None
     return Discovery(
         names=world.names,
         probabilities=probabilities,
@@ -104,6 +136,57 @@ def conclude(
         iterations=state.iteration,
         interventions=state.interventions,
         history=history,
+        method="tables" if of_tables else "neural",
+        warnings=_warnings(of_tables, world, settings) if of_tables else (),
+        compared=_compared(world, state, clamp),
+        chains=(of_tables.r_hat, of_tables.effective) if of_tables and of_tables.iteration else None,
+    )
+
+
+def _warnings(state: tables.State, world: World, settings: Settings) -> tuple[str, ...]:
+    """What a reader of probabilities that come from tables should know."""
+    said = []
+    if state.iteration and state.r_hat > settings.agreement:
+        said.append(
+            f"the chains do not agree (R-hat {state.r_hat:.2f}, should be below {settings.agreement:g}): "
+            "probabilities are rough; run longer with more iterations or sweeps"
+        )
+    strained = [world.names[i] for i in np.flatnonzero(state.strained)]
+    if strained:
+        listed = ", ".join(strained[:8]) + (f" and {len(strained) - 8} more" if len(strained) > 8 else "")
+        said.append(
+            f"the tables of {listed} are large for these rows, so some of their parents may be missing; "
+            "the neural method may do better there"
+        )
+    return tuple(said)
+
+
+def _compared(world: World, state: State, clamp: Any) -> tuple[dict[str, Any], ...]:
+    """Both methods, where both were tried."""
+    if not isinstance(state, auto.State) or state.neural is None or np.isnan(state.verdict).any():
+        return ()
+    from sdi.method.neural.iterate import believed as of_networks
+
+    beliefs = {"tables": tables.believed(state.tables, clamp), "neural": np.asarray(of_networks(state.neural, clamp))}
+
+    def edges(probabilities: NDArray[np.floating]) -> list[tuple[str, str, float]]:
+        graph = decide(probabilities).parents
+        return [(world.names[j], world.names[i], float(probabilities[i, j])) for j, i in np.argwhere(graph.T)]
+
+    return tuple(
+        {"method": name, "log_likelihood": float(value), "edges": edges(beliefs[name])}
+        for name, value in zip(beliefs, state.verdict, strict=True)
+    )
+
+
+def in_words(compared: tuple[Mapping[str, Any], ...]) -> str:
+    """Which method is trusted and why; empty where only one was tried."""
+    if not compared:
+        return ""
+    better, worse = sorted(compared, key=lambda each: -each["log_likelihood"])
+    return (
+        f"{better['method']} predicts the held-out rows of interventions better than {worse['method']} "
+        f"({better['log_likelihood']:.4f} against {worse['log_likelihood']:.4f} nats for each untouched value)"
     )
 
 

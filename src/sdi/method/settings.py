@@ -3,6 +3,7 @@
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, get_args
 
+Method = Literal["auto", "tables", "neural"]
 Targets = Literal["likelihood-ratio", "deterioration", "likelihood", "known", "random", "ignored"]
 Estimator = Literal["flips", "draws", "ratio", "paper"]
 Masks = Literal["row", "batch"]
@@ -15,6 +16,8 @@ def _symbol(default: Any, symbol: str, text: str) -> Any:
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """How to discover. ``Settings()`` is the default, ``Settings.paper()`` what Ke et al. state."""
+
+    method: Method = _symbol("auto", "", "tables, neural networks, or whichever of the two predicts better")
 
     # The loop
     iterations: int = _symbol(60, "I", "times round the three phases, at most")
@@ -80,6 +83,7 @@ class Settings:
     temperature: float = _symbol(2.0, "", "of networks from BIF files, applied where such a world is made")
 
     def __post_init__(self) -> None:
+        _check_choice("method", self.method, get_args(Method))
         _check_choice("targets", self.targets, get_args(Targets))
         _check_choice("estimator", self.estimator, get_args(Estimator))
         _check_choice("masks", self.masks, get_args(Masks))
@@ -105,6 +109,7 @@ class Settings:
     def paper(cls, **changes: Any) -> "Settings":
         """The values of the paper and, where it states none, of the program its authors released."""
         stated: dict[str, Any] = {
+            "method": "neural",
             "iterations": 500,
             "interventions": 100,
             "rows_per_intervention": 1_000,

@@ -166,7 +166,7 @@ def history(content: Content) -> dict[str, Any] | None:
 
 
 def _lines(content: Content, records: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], int]:
-    """Edges of the graph, then those that were believed at some time, each with its beliefs; and how many there were."""
+    """Edges of the graph, then others that were believed at some time, with their beliefs; and how many there were."""
     if not all(np.shape(record.get("probabilities", ())) == np.shape(content.parents) for record in records):
         return [], 0
     beliefs = np.array([record["probabilities"] for record in records], dtype=float)  # [T, M, M]

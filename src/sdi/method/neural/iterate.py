@@ -47,13 +47,13 @@ class Info(NamedTuple):
     targets: NDArray[np.float32]  # ... and the probability that each variable was touched in them [Q, M]
 
 
-def initial_state(world: World, settings: Settings, seed: int) -> State:
-    """Before the first iteration: random networks, beliefs near 0.5."""
+def initial_state(world: World, settings: Settings, seed: int, start: NDArray[np.float32] | None = None) -> State:
+    """Before the first iteration: random networks, beliefs near 0.5, or leaning as `start` does where it is not nan."""
     to_weights, to_structure = jax.random.split(jax.random.key(seed))
     size = len(world.names)
     weights = initial_weights(to_weights, world.cardinalities, settings.hidden)
     if settings.estimator in EVIDENCE:
-        structure: Structure | Weighed = unweighed(size, settings)
+        structure: Structure | Weighed = unweighed(size, settings, start)
     else:
         structure = initial_structure(to_structure, size, settings)
     return State(

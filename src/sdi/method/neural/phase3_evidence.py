@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
 
 from sdi.method.beliefs import Clamp
 from sdi.method.neural.phase2_gains import Gains
@@ -18,6 +20,7 @@ from sdi.method.settings import Settings
 
 SURE = 20.0  # nats of evidence for an order that nothing will turn
 LARGEST_LOGIT = 6.0
+LEANING = 2.0  # logit of what another method has decided: enough to begin with, easy to overcome
 
 
 class Evidence(NamedTuple):
@@ -38,11 +41,20 @@ class Weighed(NamedTuple):
     evidence: Evidence
 
 
-def unweighed(size: int, settings: Settings) -> Weighed:
-    """Before any evidence: every edge may exist, every order may be."""
+def unweighed(size: int, settings: Settings, start: NDArray[np.floating] | None = None) -> Weighed:
+    """Before any evidence: every edge may exist, every order may be; with a leaning to `start` where it is not nan."""
     nothing = jnp.zeros((size, size))
     evidence = Evidence(nothing, nothing, nothing, nothing, jnp.zeros(()))
-    return Weighed(nothing, jnp.full((size, size), 0.5 if settings.ordered else 1.0), evidence)
+    order = jnp.full((size, size), 0.5 if settings.ordered else 1.0)
+    if start is None:
+        return Weighed(nothing, order, evidence)
+    known = jnp.asarray(np.nan_to_num(start, nan=0.5))
+    either = jnp.clip(known + known.T, 1e-3, 1 - 1e-3)
+    gamma = jnp.clip(jax.scipy.special.logit(either), -LEANING, LEANING)
+    unknown = jnp.asarray(np.isnan(start) | np.isnan(start.T))
+    if settings.ordered:
+        order = jnp.where(unknown | (either < 0.5), 0.5, jnp.clip(known / either, 0.1, 0.9))
+    return Weighed(jnp.where(unknown, 0.0, gamma), order, evidence)
 
 
 def weigh(gains: Gains, touched: jax.Array, slack: float, cost: float) -> tuple[jax.Array, jax.Array, jax.Array]:

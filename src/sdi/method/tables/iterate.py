@@ -20,6 +20,8 @@ from sdi.worlds.world import Environment, Rows, World
 SEARCHES = 6  # independent ones, at most; two that end in the same place are enough
 SAME = 0.5  # nats between two that did
 NEAR = 8.0  # nats below the top from which a chain may start
+MANY_PARENTS = 5  # a table of so many is mostly empty
+FEW_ROWS = 30  # for each number that a table holds
 CONFIRMED = 2  # iterations with new rows that must leave a decided graph as it was
 
 
@@ -30,12 +32,12 @@ class State(NamedTuple):
     interventions: int
     stable: float  # iterations since chains disagreed, or new rows changed the graph
     parents: BoolMatrix  # [C, M, M] where each chain is
-    touched: BoolMatrix  # [C, E, M] of the environments of all blocks
+    touched: BoolMatrix  # [E, C, M] of the environments of all blocks
     probabilities: NDArray[np.float32]  # [M, M]
     targets: NDArray[np.float32]  # [E, M] of a finite world's environments, else of the last iteration's
     r_hat: float
     effective: float
-    too_large: BoolMatrix  # [M] a better table may have been too large
+    strained: BoolMatrix  # [M] whose table holds more than the rows can say, or should have held more
 
 
 class Info(NamedTuple):
@@ -57,7 +59,7 @@ def initial_state(world: World, settings: Settings, seed: int) -> State:
     nothing = np.zeros((len(world.environments), size), np.float32)
     return State(
         0, 0, 0.0,
-        np.zeros((chains, size, size), bool), np.zeros((chains, 0, size), bool),
+        np.zeros((chains, size, size), bool), np.zeros((0, chains, size), bool),
         np.full((size, size), 0.5, np.float32), nothing, np.inf, 0.0, np.zeros(size, bool),
     )  # fmt: skip
 
@@ -71,6 +73,18 @@ def stop_reason(state: State, settings: Settings) -> str | None:
     if settings.all_interventions is not None and state.interventions >= settings.all_interventions:
         return "interventions"
     return None
+
+
+def believed(state: State, clamp: Clamp) -> NDArray[np.float32]:
+    """The probability of every edge ``[child, parent]``."""
+    return np.where(clamp.open, state.probabilities, clamp.value).astype(np.float32)
+
+
+def decided(state: State, clamp: Clamp, settings: Settings) -> NDArray[np.float32]:
+    """The same where it is decided and no table is strained, else nan."""
+    probabilities = believed(state, clamp)
+    sure = is_decided(probabilities, clamp, settings.margin) & ~state.strained[:, None] & ~state.strained[None, :]
+    return np.where(sure, probabilities, np.nan).astype(np.float32)
 
 
 def iterate(
@@ -152,7 +166,7 @@ def _iteration(
     if again:
         walks = [
             Walk(problem, parents, problem.split(touched), rng)
-            for parents, touched in zip(state.parents, state.touched, strict=True)
+            for parents, touched in zip(state.parents, state.touched.swapaxes(0, 1), strict=True)
         ]
     else:
         walks = _starts(problem, prepared, settings.chains, rng)
@@ -173,11 +187,11 @@ def _iteration(
         seen.interventions,
         stable,
         np.stack([walk.parents for walk in walks]),
-        np.stack([np.concatenate(walk.touched) for walk in walks]),
+        np.stack([np.concatenate(walk.touched) for walk in walks], axis=1),
         probabilities,
         latest,
         *walked.agreement,
-        np.isin(np.arange(len(clamp.open)), prepared.too_large),
+        _strained(problem, prepared, decide(probabilities).parents),
     )
     rows = sum(float(block.times.sum()) for block in problem.blocks)
     visited = seen.environments[-1][-seen.latest :]
@@ -185,6 +199,15 @@ def _iteration(
         done.iteration, done.interventions, probabilities, undecided, -best / rows, visited, latest, walked.agreement
     )
     return done, info
+
+
+def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix) -> BoolMatrix:
+    """Variables with many parents, with few rows for each number of their table, or with too large a table ``[M]``."""
+    cardinalities = np.array(problem.families[0].cardinalities, dtype=float)
+    numbers = np.where(parents, cardinalities[None, :], 1.0).prod(axis=1) * (cardinalities - 1)
+    rows = min(float(block.times.sum()) for block in problem.blocks)
+    too_large = np.isin(np.arange(len(parents)), prepared.too_large)
+    return np.asarray(too_large | (parents.sum(axis=1) >= MANY_PARENTS) | (numbers * FEW_ROWS > rows))
 
 
 def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Generator) -> list[Walk]:

@@ -1,4 +1,4 @@
-"""Phase 2, targets: was the mechanism of a variable touched in an environment, given its parents?
+"""Phase 2, targets: whether the mechanism of a variable was touched in an environment, given its parents.
 
 Legend: M variables, E environments, r states of a variable, q combinations of its parents.
 """

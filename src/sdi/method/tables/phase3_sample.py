@@ -248,10 +248,10 @@ class Walk:
         self._choose(j, sets[1])
 
     def _choose(self, i: int, s: int | None) -> None:
-        """Give i another parent set; None leaves it without any for a moment."""
+        """Give i another parent set; None leaves it with none but the required ones for a moment."""
         family, old = self.problem.families[i], self.choice[i]
         if old >= 0:
-            for k in family.sets[old]:
+            for k in family.sets[old][self.problem.required[i] :]:
                 self._children[family.candidates[k]] &= ~(1 << i)
         self.choice[i] = -1 if s is None else s
         if s is not None:

@@ -1,4 +1,4 @@
-"""Phase 3: the graph and targets of the highest posterior, by cooling, climbing, and shaking one place after another."""
+"""Phase 3: the graph and targets of the highest posterior, by cooling and climbing."""
 
 from collections.abc import Sequence
 
@@ -6,20 +6,23 @@ import numpy as np
 
 from sdi.method.tables.phase3_sample import Walk
 
-HOT, STEPS = 0.01, 40  # a fresh search cools from here to 1 in so many steps
+HOT, STEPS = 0.01, 60  # a fresh search cools from here to 1 in so many steps
+TARGETS, EXCHANGES = 0.02, 0.1  # colder than this they move too: before, it costs much and decides nothing
 WARM, SHAKES = 0.02, 6  # ... and a place that is shaken
 REGION = 8  # variables that are shaken together
 COLD = 1e3  # only climbs
 
 
-def cool(walk: Walk) -> None:
+def cool(walk: Walk, steps: int = STEPS) -> None:
     """From free movement to the posterior itself, all variables."""
     size = len(walk.choice)
-    for coldness in np.geomspace(HOT, 1.0, STEPS):
+    for coldness in np.geomspace(HOT, 1.0, steps):
         walk.coldness = float(coldness)
         _move(walk, range(size))
-        walk.draw_targets()
-        _exchange_some(walk, range(size))
+        if coldness >= TARGETS:
+            walk.draw_targets()
+        if coldness >= EXCHANGES:
+            _exchange_some(walk, range(size))
     climb(walk, range(size))
 
 

@@ -21,6 +21,7 @@ FEW = 14  # variables up to which all others are candidates
 CANDIDATES = 9  # for each variable of a larger world
 SETS = 130  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
 ROUNDS = 3  # times that candidates are chosen
+HASTY = 15  # steps of the search that they are chosen by
 
 
 class Prepared(NamedTuple):
@@ -53,7 +54,7 @@ def prepare(
     parents, touched = clamp.value > 0.5, problem.no_targets()
     for _ in range(ROUNDS if size > FEW else 0):
         walk = Walk(problem, parents, touched, rng)
-        cool(walk)
+        cool(walk, HASTY)
         parents, touched = walk.parents, walk.touched
         missing = _overlooked(screen, considered, parents, gains, clamp)
         if not missing:

@@ -36,6 +36,7 @@ class Problem:
         self._odds = prior_odds(size, expected_parents)
         self._target_odds = -np.log(size) if several else 0.0
         required = clamp.value > 0.5
+        self.required = required.sum(axis=1).tolist()  # so many candidates of each family come first, in every set
         self._priors = [set_priors(family, self._odds, required[family.child]) for family in families]
         self.declared = [[None if t is None else np.isin(np.arange(size), t) for t in each] for each in targets]
         self.open_targets = [np.array([t is None for t in each], dtype=bool) for each in targets]

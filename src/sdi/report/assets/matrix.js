@@ -1,7 +1,7 @@
 // Heat maps: tables whose cells are coloured, which arrow keys walk through.
 
 function heat({ hue, rows, columns, corner, head, side, cell, tell }) {
-  const size = columns.length > 20 ? "many" : columns.length > 12 ? "some" : "";
+  const size = columns.length > 20 ? "many" : columns.length > 12 ? "some" : columns.length > 8 ? "few" : "";
   const cells = [];
   const body = rows.map((row) => el("tr", null, el("th", { scope: "row", title: side(row).title }, side(row).content),
     columns.map((column) => {
@@ -25,7 +25,7 @@ function heat({ hue, rows, columns, corner, head, side, cell, tell }) {
 function beliefMatrix(order) {
   const readout = byId("belief-readout");
   const { grid, cells } = heat({
-    hue: "blue", rows: order, columns: order, corner: "effect ↓ cause →",
+    hue: "blue", rows: order, columns: order, corner: ["effect ↓", el("br"), "cause →"],
     head: (v) => data.names[v], side: (v) => ({ title: data.names[v], content: name(data.names[v]) }),
     cell: (effect, cause) => ({ p: belief(cause, effect), self: cause === effect, framed: kindOf(cause, effect) === "kept",
                                 words: `${edgeWords(cause, effect)}, ${two(belief(cause, effect))}` }),

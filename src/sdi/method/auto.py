@@ -1,0 +1,128 @@
+"""The default: tables first; networks too where tables are strained; what predicts interventions better is kept."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdi.graphs import BoolMatrix
+from sdi.method.beliefs import Clamp, Knowledge, decide
+from sdi.method.judge import Sample, judge, take_sample
+from sdi.method.settings import Settings
+from sdi.method.tables import iterate as tables
+from sdi.method.tables.iterate import State as TablesState
+from sdi.worlds.world import World
+
+if TYPE_CHECKING:  # it brings in JAX, which takes a second that tables do not need
+    from sdi.method.neural.iterate import Info as NeuralInfo
+    from sdi.method.neural.iterate import State as NeuralState
+
+
+class State(NamedTuple):
+    """The states of both methods, and which of them predicts better."""
+
+    tables: TablesState
+    neural: "NeuralState | None"  # None as long as it is not needed
+    verdict: NDArray[np.float64]  # [2] mean log-likelihood of tables and of networks; nan before it is known
+
+    @property
+    def iteration(self) -> int:
+        return self.tables.iteration + (self.neural.iteration if self.neural else 0)
+
+    @property
+    def interventions(self) -> int:
+        return self.tables.interventions + (self.neural.interventions if self.neural else 0)
+
+    @property
+    def winner(self) -> "TablesState | NeuralState":
+        return self.neural if self.neural is not None and self.verdict[1] > self.verdict[0] else self.tables
+
+    @property
+    def targets(self) -> NDArray[np.float32]:
+        return self.winner.targets
+
+
+def initial_state(world: World, settings: Settings, seed: int, *, both: bool = False) -> State:
+    """Before the first iteration; with room for networks, if `both`."""
+    start = None
+    if both:
+        from sdi.method.neural.iterate import initial_state as initial
+
+        start = initial(world, settings, seed)
+    return State(tables.initial_state(world, settings, seed), start, np.full(2, np.nan))
+
+
+def believed(state: State, clamp: Clamp) -> NDArray[np.float32]:
+    """The probability of every edge ``[child, parent]``, of the method that is trusted."""
+    if state.winner is state.tables:
+        return tables.believed(state.tables, clamp)
+    from sdi.method.neural.iterate import believed as of_networks
+
+    assert state.neural is not None
+    return np.asarray(of_networks(state.neural, clamp))
+
+
+def stop_reason(state: State, settings: Settings) -> str | None:
+    """Why there is no further iteration; None if there is one. Never looks at the truth."""
+    of_tables = tables.stop_reason(state.tables, settings)
+    if of_tables is None or state.neural is None:
+        return of_tables if of_tables is None or not wants_networks(state, settings) else None
+    if np.isnan(state.verdict).any():
+        return None
+    from sdi.method.neural.iterate import stop_reason as of_networks
+
+    return of_tables if state.winner is state.tables else of_networks(state.neural, settings)
+
+
+def wants_networks(state: State, settings: Settings) -> bool:
+    """Whether networks might do better: a table is strained, or so much time was granted that they may as well try."""
+    return bool(state.tables.strained.any()) or settings.seconds is not None
+
+
+def iterate(
+    world: World,
+    settings: Settings | None = None,
+    knowledge: Knowledge | None = None,
+    seed: int = 0,
+    state: State | None = None,
+) -> "Iterator[tuple[State, tables.Info | NeuralInfo]]":
+    """(State, Info) after every iteration of tables, then of networks where they are wanted; then the verdict."""
+    settings, knowledge = settings or Settings(), knowledge or Knowledge()
+    clamp = knowledge.clamp(world.names)
+    state = state or initial_state(world, settings, seed)
+    for of_tables, info in tables.iterate(world, settings, knowledge, seed, state.tables):
+        state = state._replace(tables=of_tables)
+        yield state, info
+    if stop_reason(state, settings) is not None:
+        return
+    from sdi.method.neural.iterate import initial_state as initial
+    from sdi.method.neural.iterate import iterate as networks
+
+    sample = take_sample(world, settings, seed)
+    studied = sample if world.environments else world
+    begun = state.neural or initial(studied, settings, seed, start=tables.decided(state.tables, clamp, settings))
+    state, latest = state._replace(neural=begun), None
+    for reached, of_networks in networks(studied, settings, knowledge, seed, begun):
+        if latest is not None:
+            yield state, latest
+        state, latest = state._replace(neural=reached), of_networks
+    state = state._replace(verdict=_verdict(state, sample, world, clamp, settings, knowledge, seed))
+    if latest is not None:
+        yield state, latest
+
+
+def _verdict(
+    state: State, sample: Sample, world: World, clamp: Clamp, settings: Settings, knowledge: Knowledge, seed: int
+) -> NDArray[np.float64]:
+    """Of graphs that were both found without the held-out rows."""
+    from sdi.method.neural.iterate import believed as of_networks
+
+    blind = state.tables
+    if world.environments:
+        *_, (blind, _) = tables.iterate(sample, settings, knowledge, seed)
+    graphs: list[BoolMatrix] = [
+        decide(tables.believed(blind, clamp)).parents,
+        decide(np.asarray(of_networks(state.neural, clamp))).parents,  # type: ignore[arg-type]
+    ]
+    return np.array(judge(sample, graphs[0], graphs[1], settings, seed))

@@ -1,0 +1,118 @@
+"""Which graph predicts interventions better: each with its own kind of mechanism, on rows that neither was fitted to.
+
+This is the paper's own criterion: a wrong mechanism fails where something was changed.
+
+Legend: M variables, E environments, R rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdi.graphs import BoolMatrix
+from sdi.method.settings import Settings
+from sdi.method.tables.phase1_count import Block, make_block
+from sdi.method.tables.phase2_targets import environment_counts, touch_ratios
+from sdi.worlds.world import Environment, Rows, Target, World
+
+HELD_OUT = 5  # one row in so many
+LARGEST_TABLE = 10**7  # cells beyond which targets are judged by the marginal distribution alone
+
+
+class Part(NamedTuple):
+    """Rows of one environment, as an environment."""
+
+    name: str
+    rows: Rows
+    target: Target | None
+
+    def observe(self, n: int, rng: np.random.Generator) -> Rows:
+        return self.rows if n >= len(self.rows) else self.rows[rng.choice(len(self.rows), n, replace=False)]
+
+
+class Sample(NamedTuple):
+    """A world that is only the rows to fit to, and beside it the rows of each environment to judge by."""
+
+    names: tuple[str, ...]
+    cardinalities: tuple[int, ...]
+    observed: Rows
+    environments: tuple[Part, ...]
+    held_out: tuple[Rows, ...]
+
+    def observe(self, n: int, rng: np.random.Generator) -> Rows:
+        return Part("", self.observed, None).observe(n, rng)
+
+    def intervene(self, rng: np.random.Generator) -> Environment:
+        return self.environments[int(rng.integers(len(self.environments)))]
+
+    def redraw(self, rng: np.random.Generator) -> "Sample":
+        return self
+
+
+def take_sample(world: World, settings: Settings, seed: int) -> Sample:
+    """All rows of a finite world, one in five of each environment held out; of another world new rows."""
+    rng = np.random.default_rng([seed, 2**31])
+    studied = world.redraw(rng)
+    if world.environments:
+        visited, most = world.environments, 2**62
+        observed = studied.observe(most, rng)
+    else:
+        count = settings.interventions or max(16, 2 * len(world.names))
+        visited, most = tuple(studied.intervene(rng) for _ in range(count)), settings.rows_per_intervention
+        observed = studied.observe(settings.observational_rows or settings.fit_steps * settings.batch, rng)
+    parts, held_out = [], []
+    for each in visited:
+        rows = rng.permutation(each.observe(most, rng))
+        few = max(1, len(rows) // HELD_OUT)
+        parts.append(Part(each.name, rows[few:], each.target))
+        held_out.append(rows[:few])
+    return Sample(world.names, world.cardinalities, observed, tuple(parts), tuple(held_out))
+
+
+def untouched(sample: Sample, parents: BoolMatrix, settings: Settings) -> NDArray[np.float64]:
+    """The probability that each variable was left alone in each environment, if this is the graph ``[E, M]``."""
+    block = make_block(sample.observed, [each.rows for each in sample.environments])
+    ratios = np.stack([_ratios(block, i, parents[i], sample.cardinalities, settings) for i in range(len(parents))], 1)
+    if settings.several_targets:
+        touched = 1 / (1 + np.exp(np.clip(np.log(len(parents)) - ratios, -700, 700)))
+    else:
+        weights = np.append(ratios, np.zeros((len(ratios), 1)), axis=1)
+        weights = np.exp(weights - weights.max(axis=1, keepdims=True))
+        touched = (weights / weights.sum(axis=1, keepdims=True))[:, :-1]
+    for row, each in zip(touched, sample.environments, strict=True):
+        if each.target is not None:
+            row[:] = np.isin(np.arange(len(parents)), each.target)
+    return np.asarray(1 - touched)
+
+
+def _ratios(
+    block: Block, i: int, parents: NDArray[np.bool_], cardinalities: tuple[int, ...], settings: Settings
+) -> NDArray[np.float64]:
+    members = tuple(np.flatnonzero(parents).tolist())
+    combinations = int(np.prod([cardinalities[j] for j in members], dtype=np.int64))
+    if min(combinations, len(block.rows)) * cardinalities[i] * (block.environments + 1) > LARGEST_TABLE:
+        members, combinations = (), 1
+    counts = environment_counts(block, i, members, cardinalities)
+    return touch_ratios(counts, combinations, np.zeros(block.environments, bool), settings.sample_size)
+
+
+class Verdict(NamedTuple):
+    """Mean log-likelihood of an untouched variable in a held-out row, under each method."""
+
+    tables: float
+    neural: float
+
+
+def judge(sample: Sample, tables: BoolMatrix, neural: BoolMatrix, settings: Settings, seed: int) -> Verdict:
+    """How well the graph of each predicts the held-out rows, over variables that by both were left alone."""
+    from sdi.method.neural.predict import log_predictive as by_networks
+    from sdi.method.tables.predict import log_predictive as by_tables
+
+    alone = untouched(sample, tables, settings) * untouched(sample, neural, settings)  # [E, M]
+    weights = np.repeat(alone, [len(rows) for rows in sample.held_out], axis=0)
+    rows = np.concatenate(sample.held_out)
+    of_tables = by_tables(sample.observed, rows, tables, sample.cardinalities, settings.sample_size)
+    of_networks = by_networks(sample.observed, rows, neural, sample.cardinalities, settings, seed)
+    total = max(float(weights.sum()), 1e-9)
+    return Verdict(float((of_tables * weights).sum() / total), float((of_networks * weights).sum() / total))
