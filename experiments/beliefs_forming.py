@@ -18,7 +18,7 @@ SEED, MOMENTS = 1, (1, 4, 8)  # iterations; the last panel is the end
 
 def main(path: str) -> None:
     world = sdi.named_world("asia", rng=np.random.default_rng(SEED), temperature=2)
-    infos = [info for _, info in sdi.iterate(world, sdi.Settings(), seed=SEED)]
+    infos = [info for _, info in sdi.iterate(world, sdi.Settings(method="neural"), seed=SEED)]
     chosen = [infos[k - 1] for k in MOMENTS] + [infos[-1]]
     figure, axes = plt.subplots(1, len(chosen), figsize=(13, 3.9), sharey=True, layout="constrained")
     ticks = range(len(world.names))

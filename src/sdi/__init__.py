@@ -7,13 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sdi.collected import dataset_from_dcdi
     from sdi.estimator import SDI
     from sdi.graphs import graph
     from sdi.method.beliefs import Knowledge
-    from sdi.method.discover import Discovery, discover
-    from sdi.method.neural.iterate import iterate
+    from sdi.method.discover import Discovery, discover, iterate
     from sdi.method.settings import Settings
-    from sdi.sources import dataset_from_dcdi
     from sdi.worlds.dataset import Dataset, freeze
     from sdi.worlds.from_arrays import dataset_from_arrays, dataset_from_masks
     from sdi.worlds.from_table import dataset_from_table, inspect_table
@@ -26,9 +25,9 @@ _HOMES = {
     "Knowledge": "method.beliefs",
     "Discovery": "method.discover",
     "discover": "method.discover",
-    "iterate": "method.neural.iterate",
+    "iterate": "method.discover",
     "Settings": "method.settings",
-    "dataset_from_dcdi": "sources",
+    "dataset_from_dcdi": "collected",
     "Dataset": "worlds.dataset",
     "freeze": "worlds.dataset",
     "dataset_from_arrays": "worlds.from_arrays",

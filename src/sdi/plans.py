@@ -7,23 +7,29 @@ from typing import Any
 
 from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
-from sdi.sources import Simulated, Studied, Table, absolute, from_dict, study, to_dict
+from sdi.sources import Source, Studied, absolute, from_dict, study, to_dict
 
-PACKAGES = ("sdi", "jax", "numpy")  # that decide the bits of a result
+PACKAGES = ("sdi", "jax", "numpy", "scipy")  # that decide the bits of a result
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """All that makes a run: with the same plan it comes out the same, bit for bit."""
 
-    source: Simulated | Table
+    source: Source
     settings: Settings = Settings()
     knowledge: Knowledge = Knowledge()
     seed: int = 0
     command: str = "discover"  # that made it
+    bootstrap: int = 0  # refits on resampled rows
+    report: bool = True  # whether a page and figures are made
 
     def study(self) -> Studied:
         return study(self.source, temperature=self.settings.temperature, seed=self.seed)
+
+
+def versions() -> dict[str, str]:
+    return {name: version(name) for name in PACKAGES}
 
 
 def as_dict(plan: Plan, studied: Studied) -> dict[str, Any]:
@@ -31,7 +37,7 @@ def as_dict(plan: Plan, studied: Studied) -> dict[str, Any]:
     only = plan.knowledge.only
     return {
         "command": plan.command,
-        "versions": {name: version(name) for name in PACKAGES},
+        "versions": versions(),
         "world": to_dict(plan.source),
         "files": {absolute(path): digest for path, digest in studied.files.items()},
         "seed": plan.seed,
@@ -41,6 +47,8 @@ def as_dict(plan: Plan, studied: Studied) -> dict[str, Any]:
             "forbidden": [list(pair) for pair in plan.knowledge.forbidden],
             "only": None if only is None else [list(pair) for pair in only],
         },
+        "bootstrap": plan.bootstrap,
+        "report": plan.report,
     }
 
 
@@ -55,6 +63,8 @@ def plan_from_dict(made_of: Mapping[str, Any]) -> Plan:
             knowledge=Knowledge(**knowledge),
             seed=int(made_of["seed"]),
             command=str(made_of["command"]),
+            bootstrap=int(made_of["bootstrap"]),
+            report=bool(made_of["report"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sdi import bootstrap, reporting
+from sdi.bootstrap import Refit
 from sdi.formats import run as files
 from sdi.formats.checkpoint import Checkpoint
+from sdi.graphs import BoolMatrix
 from sdi.method.discover import Discovery, State, Step, conclude, initial_state, stop_reason
 from sdi.method.discover import run as iterations
 from sdi.plans import Plan, as_dict, plan_from_dict
@@ -26,10 +29,11 @@ class Outcome(NamedTuple):
     graph: dict[str, Any]
     metrics: dict[str, float | int | None] | None
     paths: tuple[Path, ...]
+    report: Path | None  # the page among these
 
 
 class Run:
-    """A run under way: ask for its `steps`, `keep` each of them, and `finish`."""
+    """A run under way: ask for its `steps` and `keep` each of them, likewise its `refits`, and `finish`."""
 
     def __init__(self, folder: Path, plan: Plan, studied: Studied, start: State, journal: files.Journal) -> None:
         self.folder, self.plan, self.studied = folder, plan, studied
@@ -42,7 +46,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether no iteration is left."""
         limit = self.plan.settings.seconds
         return stop_reason(self.state, self.plan.settings) is not None or (limit is not None and self.seconds >= limit)
 
@@ -67,12 +71,41 @@ class Run:
             self._save()
         return record
 
-    def finish(self, reason: str | None = None) -> Outcome:
-        """Write the last checkpoint and the results; `reason` where it is not the method that stopped."""
-        self._save()
+    def conclude(self, reason: str | None = None) -> Discovery:
+        """What is believed by now."""
         plan = self.plan
-        found = conclude(self.studied.world, self.state, plan.settings, plan.knowledge, reason=reason)
-        graph, metrics = as_graph(found), _metrics(found, self.studied, self.last)
+        return conclude(self.studied.world, self.state, plan.settings, plan.knowledge, reason=reason)
+
+    @property
+    def refitted(self) -> int:
+        """How many refits there are so far."""
+        return len(files.read_refits(self.folder))
+
+    def refits(self) -> Iterator[Refit]:
+        """The refits that are left once the run is finished, by the method that is trusted. Nothing is written."""
+        plan, there = self.plan, {refit["refit"] for refit in files.read_refits(self.folder)}
+        left = [number for number in range(1, plan.bootstrap + 1) if number not in there]
+        if not (left and self.finished):
+            return iter(())
+        self._save()
+        trusted: Any = self.conclude().method
+        settings = replace(plan.settings, method=trusted)
+        return bootstrap.refits(bootstrap.check_finite(self.studied.world), settings, plan.knowledge, plan.seed, left)
+
+    def keep_refit(self, refit: Refit) -> int:
+        """Write it down; how many there are now."""
+        names = self.studied.world.names
+        edges = [[names[j], names[i]] for j, i in np.argwhere(refit.parents.T)]
+        files.add_refit(self.folder, {"refit": refit.number, "edges": edges})
+        return self.refitted
+
+    def finish(self, reason: str | None = None) -> Outcome:
+        """Write the last checkpoint, the results and the report; `reason` where it is not the method that stopped."""
+        self._save()
+        plan, studied, found, made = self.plan, self.studied, self.conclude(reason), self._refits()
+        shares = bootstrap.shares(made) if made else None
+        graph = as_graph(found, reporting.warnings(found, studied), shares)
+        metrics = _metrics(found, studied, self.last)
         paths = files.write_results(
             self.folder,
             names=found.names,
@@ -80,8 +113,20 @@ class Run:
             environments=dict(zip(found.environments, found.targets, strict=True)),
             graph=graph,
             metrics=metrics,
+            shares=shares,
         )
-        return Outcome(found, graph, metrics, paths)
+        shown = reporting.write(self.folder, plan, studied, found, shares, len(made)) if plan.report else ()
+        return Outcome(found, graph, metrics, (*paths, *shown), shown[0] if shown else None)
+
+    def _refits(self) -> list[BoolMatrix]:
+        index = {name: i for i, name in enumerate(self.studied.world.names)}
+        made = []
+        for refit in files.read_refits(self.folder):
+            parents = np.zeros((len(index), len(index)), dtype=bool)
+            for cause, effect in refit["edges"]:
+                parents[index[effect], index[cause]] = True
+            made.append(parents)
+        return made
 
     def _save(self) -> None:
         self._journal.save(Checkpoint(to_arrays(self.state), self.state.iteration, self.seconds))
@@ -93,6 +138,8 @@ def started(folder: Path, plan: Plan, studied: Studied, *, force: bool = False) 
     plan = replace(plan, source=lasting(plan.source))
     start = initial_state(studied.world, plan.settings, plan.seed)
     plan.knowledge.clamp(studied.world.names)  # errors before anything is written
+    if plan.bootstrap:
+        bootstrap.check_finite(studied.world)
     files.check_free(folder, force=force)
     files.make_folder(folder)
     with files.locked(folder):
@@ -125,12 +172,15 @@ def _like(plan: Plan, studied: Studied) -> Callable[[tuple[str, ...]], Mapping[s
     return lambda names: to_arrays(initial_state(studied.world, plan.settings, plan.seed, names))
 
 
-def as_graph(found: Discovery) -> dict[str, Any]:
+def as_graph(
+    found: Discovery, warnings: tuple[str, ...] = (), shares: NDArray[np.float64] | None = None
+) -> dict[str, Any]:
     """The graph and how it came about, as JSON; edges in the order of their causes."""
 
     def edge(cause: int, effect: int) -> dict[str, Any]:
         probability = float(found.probabilities[effect, cause])
-        return {"cause": found.names[cause], "effect": found.names[effect], "probability": probability}
+        share = {} if shares is None else {"share": float(shares[effect, cause])}
+        return {"cause": found.names[cause], "effect": found.names[effect], "probability": probability, **share}
 
     index = {name: i for i, name in enumerate(found.names)}
     return {
@@ -140,6 +190,8 @@ def as_graph(found: Discovery) -> dict[str, Any]:
         "reason": found.reason,
         "iterations": found.iterations,
         "interventions": found.interventions,
+        "method": found.method,
+        "warnings": list(warnings),
     }
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sdi.method.beliefs import Clamp, Knowledge, edge_probabilities
 from sdi.method.neural.phase2_gains import Gains
-from sdi.method.neural.phase3_evidence import Weighed, follow, order_probabilities, unweighed, weigh
+from sdi.method.neural.phase3_evidence import Weighed, _likely_order, follow, order_probabilities, unweighed, weigh
 from sdi.method.settings import Settings
 
 NAMES = ("A", "B", "C", "D")
@@ -72,6 +72,29 @@ def test_what_is_clear_for_some_pairs_decides_others() -> None:
     found = np.asarray(order_probabilities(jnp.asarray(evidence - evidence.T), jax.random.key(0)))
     assert found[2, 0] > 0.99
     assert found[3] == pytest.approx([0.75, 0.5, 0.25, 0], abs=0.1), "D may stand at any of four places"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_long_chain_of_sure_pairs_is_followed_from_end_to_end(seed: int) -> None:
+    """Nothing is said but of neighbours, so that one wrong start would take long to mend, a variable at a time."""
+    places = np.random.default_rng(seed).permutation(13)
+    evidence = np.zeros((13, 13))
+    evidence[places[1:], places[:-1]] = 20
+    found = np.asarray(order_probabilities(jnp.asarray(evidence - evidence.T), jax.random.key(seed)))
+    position = np.argsort(places)
+    assert found[position[None, :] < position[:, None]].min() > 0.99
+
+
+def test_likely_order_follows_all_evidence_that_can_be_followed_at_once() -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        position = rng.permutation(SIZE)
+        earlier = position[None, :] < position[:, None]
+        evidence = np.where(earlier & (rng.random((SIZE, SIZE)) < 0.6), 1 + rng.random((SIZE, SIZE)), 0.0)
+        order = np.asarray(_likely_order(jnp.asarray(evidence - evidence.T), jax.random.key(seed)))
+        assert sorted(order.tolist()) == list(range(SIZE))
+        found = np.argsort(order)
+        assert (found[None, :] < found[:, None])[evidence > 0].all()
 
 
 def test_order_of_variables_permutes_the_orders() -> None:

@@ -1,16 +1,17 @@
 """`sdi discover`: the causal graph of a world or a table, as a folder that can be resumed."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from sdi.cli import table_options as options
 from sdi.cli.follow import begin, go_on
 from sdi.cli.options import list_settings, settings_from
-from sdi.formats.knowledge import KnownPairs, read_knowledge
+from sdi.collected import Table
 from sdi.formats.table import SUFFIXES, is_table_name
-from sdi.sources import Simulated, Table
+from sdi.method.settings import Method
+from sdi.sources import Simulated
 from sdi.worlds.dataset import OBSERVATIONAL
 from sdi.worlds.simulated import Kind
 
@@ -39,6 +40,14 @@ def discover(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a setting, such as sparsity=0.2. Repeatable."),
     ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(get_args(Method)),
+            help="Probability tables, neural networks, or whichever of the two predicts better.",
+            show_default="auto",
+        ),
+    ] = None,
     iterations: Annotated[int | None, typer.Option(help="Stop after so many iterations.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
     require: Annotated[
@@ -47,6 +56,11 @@ def discover(
     forbid: Annotated[
         list[str] | None, typer.Option(metavar="EDGE", help="'A->B' is known not to be there. Repeatable.")
     ] = None,
+    knowledge: options.KnowledgeFile = None,
+    bootstrap: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Fit N times more on resampled rows and environments (tables only).")
+    ] = 0,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Make no page and no figures.")] = False,
     environment: options.Environment = None,
     observational: options.Observational = OBSERVATIONAL,
     known: options.Known = None,
@@ -60,7 +74,6 @@ def discover(
     missing: options.MissingValues = "refuse",
     drop: options.Drop = None,
     keep: options.Keep = None,
-    knowledge: options.KnowledgeFile = None,
     truth: options.Truth = None,
     redrawn: Annotated[
         bool, typer.Option("--redrawn/--fixed", help="New mechanisms at every iteration.", rich_help_panel=_SIMULATED)
@@ -122,16 +135,19 @@ def discover(
             at_once=at_once,
             untouched=untouched,
             known_targets=known_targets,
+            knowledge=None if knowledge is None else str(knowledge),
         )
-    settings = settings_from(preset, changes or (), iterations=iterations, seconds=seconds, temperature=temperature)
-    known_pairs = KnownPairs() if knowledge is None else read_knowledge(knowledge)
+    shortcuts = {"method": method, "iterations": iterations, "seconds": seconds, "temperature": temperature}
     begin(
         out,
         source,
-        settings,
+        settings_from(preset, changes or (), **shortcuts),
         seed,
-        require=[*(require or ()), *map("->".join, known_pairs.required)],
-        forbid=[*(forbid or ()), *map("->".join, known_pairs.forbidden)],
+        require=require or (),
+        forbid=forbid or (),
+        knowledge=knowledge,
+        bootstrap=bootstrap,
+        report=not no_report,
         force=force,
         as_json=as_json,
     )

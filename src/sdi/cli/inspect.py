@@ -6,9 +6,9 @@ import typer
 
 from sdi.cli import show
 from sdi.cli import table_options as options
+from sdi.collected import inspect_source
 from sdi.formats.knowledge import read_knowledge
 from sdi.formats.table import SUFFIXES, is_table_name
-from sdi.sources import inspect_source
 from sdi.worlds.columns import Column
 from sdi.worlds.dataset import OBSERVATIONAL
 from sdi.worlds.from_table import Inspection

@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import typer
 
 from sdi.cli import show
+from sdi.commands import as_typed
 from sdi.method.settings import PRESETS, Settings, describe
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -36,17 +37,10 @@ def list_settings(wanted: bool) -> None:
     for each in fields(Settings):
         value = getattr(usual, each.name)
         others = {preset: getattr(made, each.name) for preset, made in presets.items()}
-        differing = "".join(f"; {preset}: {_text(other)}" for preset, other in others.items() if other != value)
-        show.line(f"{each.name}={_text(value)}{differing}")
+        differing = "".join(f"; {preset}: {as_typed(other)}" for preset, other in others.items() if other != value)
+        show.line(f"{each.name}={as_typed(value)}{differing}")
         show.line(f"    {describe(each)}")
     raise typer.Exit
-
-
-def _text(value: object) -> str:
-    """`value` as it would be typed."""
-    if isinstance(value, tuple):
-        return ",".join(map(_text, value))
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def _parse(text: str) -> tuple[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sdi.sources import Table
+from sdi.collected import Table
 from sdi.worlds.findings import Missing
 from sdi.worlds.row_targets import BASES
 
@@ -39,7 +39,9 @@ Log = Annotated[bool, _option("--log", help="Short for :log in every --bins.")]
 MissingValues = Annotated[Missing, _option(help="drop: leave such rows out; category: a category of its own.")]
 Drop = Annotated[list[str] | None, _option(metavar="COLUMN[,...]", help="Columns that are no variables. Repeatable.")]
 Keep = Annotated[list[str] | None, _option(metavar="COLUMN[,...]", help="The only variables. Repeatable.")]
-KnowledgeFile = Annotated[Path | None, _option(help="Lines: required A -> B, forbidden A -> B, tier 1: A, B.")]
+KnowledgeFile = Annotated[  # not of tables alone
+    Path | None, typer.Option(help="A file of lines: required A -> B, forbidden A -> B, tier 1: A, B.")
+]
 Truth = Annotated[Path | None, _option(help="True edges (cause,effect) to measure against.")]
 
 

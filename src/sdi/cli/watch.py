@@ -1,23 +1,23 @@
-"""What a person sees of a run: a live line on stderr while it goes on, and in the end what was found."""
+"""What a person sees of a run while it goes on: what it is doing, how far it is, and how long it may take."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
 from sdi.cli import show
-from sdi.formats.run import ENVIRONMENTS
-from sdi.method.discover import REASONS, Discovery
-from sdi.runs import Outcome, Run
+from sdi.method.auto import State as Both
+from sdi.method.discover import State
+from sdi.method.tables import iterate as tables
+from sdi.runs import Run
 
 QUIET = 5.0  # seconds between two lines where there is no terminal to be live on
-MOST_ENVIRONMENTS = 40
+TOO_FAR = 100 * 3600  # seconds ahead of which nothing is foretold
 
 _err = Console(stderr=True, highlight=False, emoji=False)
 
@@ -27,10 +27,13 @@ class Watch:
 
     def __init__(self, run: Run) -> None:
         names, knowledge = run.studied.world.names, run.plan.knowledge
+        self._run, self._settings = run, run.plan.settings
         self._open = int(knowledge.clamp(names).open.sum())
-        self._limit = run.plan.settings.iterations
         self._record = run.last
+        self._took: float | None = None  # seconds of the latest iteration or refit
+        self._refits = run.refitted
         self._start = time.monotonic() - run.seconds
+        self._latest = time.monotonic()
         self._said = -QUIET
         self._spinner = Spinner("dots")
         self._live: AbstractContextManager[object] = (
@@ -49,9 +52,21 @@ class Watch:
     def show(self, record: Mapping[str, Any]) -> None:
         """The latest record."""
         self._record = dict(record)
-        if not _err.is_terminal and time.monotonic() - self._said >= QUIET:
+        self._tick()
+        if self._run.finished:
+            self._took = None  # a refit takes longer than an iteration
+
+    def show_refit(self, made: int) -> None:
+        """How many refits there are."""
+        self._refits = made
+        self._tick()
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        self._took, self._latest = now - self._latest, now
+        if not _err.is_terminal and now - self._said >= QUIET:
             show.remark(self._line())
-            self._said = time.monotonic()
+            self._said = now
 
     def _render(self) -> Spinner:
         self._spinner.update(text=Text(self._line(), no_wrap=True, overflow="ellipsis"))
@@ -59,14 +74,23 @@ class Watch:
 
     def _line(self) -> str:
         seconds = f"{time.monotonic() - self._start:.0f} s"
-        record = self._record
+        run, record = self._run, self._record
+        if run.plan.bootstrap and run.finished and self._refits < run.plan.bootstrap:
+            return ", ".join([f"refit {self._refits + 1} of {run.plan.bootstrap}", seconds, *self._refits_left()])
+        stage, iteration = _stage(run.state)
+        of = f"iteration {iteration} of at most {self._settings.iterations}"
         if record is None:
-            return f"compiling, then iteration 1 of at most {self._limit}, {seconds}"
+            doing = "compiling, then" if self._settings.method == "neural" else "searching the space of graphs, then"
+            return f"{doing} iteration 1 of at most {self._settings.iterations}, {seconds}"
+        if _between(run.state, run):
+            return f"tables are done, compiling networks to compare with, {seconds}"
         parts = [
-            f"iteration {record['iteration']} of at most {self._limit}",
+            f"{stage}: {of}" if self._settings.method == "auto" else of,
             f"{record['interventions']} interventions",
             f"{self._open - record['undecided']} of {self._open} edges decided",
+            *([f"R-hat {record['r_hat']:.2f}"] if record.get("r_hat") is not None else []),
             seconds,
+            *self._left(stage, iteration),
         ]
         if "hamming" in record:
             parts.append(f"distance from the truth {record['hamming']}")
@@ -74,41 +98,41 @@ class Watch:
             parts.append(f"targets right {record['target_accuracy']:.0%}")
         return ", ".join(parts)
 
+    def _left(self, stage: str, iteration: int) -> list[str]:
+        """How long it may take at most, as far as that can be told from the latest iteration."""
+        if self._took is None or self._run.finished:
+            return []
+        # on rows that stay the same, tables draw twice as long in every iteration
+        growth = 2.0 if stage == "tables" and self._run.studied.world.environments else 1.0
+        ahead = min(self._settings.iterations - iteration, 64)
+        longest = self._took * sum(growth**k for k in range(1, ahead + 1))
+        if self._settings.seconds is not None:
+            longest = min(longest, max(self._settings.seconds - (time.monotonic() - self._start), 0.0))
+        if longest < TOO_FAR:
+            return [f"at most {duration(longest)} left"]
+        return [f"the next in about {duration(self._took * growth)}"]
 
-def show_outcome(outcome: Outcome, *, finite: bool) -> None:
-    """The graph, the targets of a finite world, why it stopped, the measures, and the files."""
-    found = outcome.discovery
-    for text in (*_graph_lines(outcome.graph), *(_target_lines(found) if finite else ())):
-        show.line(text)
-    show.line("")
-    done = f"{_count(found.iterations, 'iteration')} and {_count(found.interventions, 'intervention')}"
-    show.line(f"stopped after {done}: {REASONS[found.reason]}")
-    if outcome.metrics is not None:
-        show.line("")
-        show.as_table([{"measure": name, "value": value} for name, value in outcome.metrics.items()])
-    show.line("")
-    for path in outcome.paths:
-        show.line(f"wrote {path}")
-
-
-def _graph_lines(graph: Mapping[str, Any]) -> Iterator[str]:
-    for edge in graph["edges"]:
-        yield f"{edge['cause']} -> {edge['effect']} {edge['probability']:.2f}"
-    if not graph["edges"]:
-        yield "no edge: none has a probability above one half"
-    for edge in graph["removed"]:
-        yield f"taken out because it closed a cycle: {edge['cause']} -> {edge['effect']} {edge['probability']:.2f}"
+    def _refits_left(self) -> list[str]:
+        ahead = self._run.plan.bootstrap - self._refits
+        return [] if self._took is None else [f"about {duration(self._took * ahead)} left"]
 
 
-def _target_lines(found: Discovery) -> Iterator[str]:
-    yield ""
-    pairs = list(zip(found.environments, found.targets, strict=True))
-    for name, probabilities in pairs[:MOST_ENVIRONMENTS]:
-        touched = [f"{found.names[i]} {probabilities[i]:.2f}" for i in np.flatnonzero(probabilities > 0.5)]
-        yield f"touched in {name}: {', '.join(touched) or 'nothing'}"
-    if len(pairs) > MOST_ENVIRONMENTS:
-        yield f"and {len(pairs) - MOST_ENVIRONMENTS} more environments in {ENVIRONMENTS}"
+def _stage(state: State) -> tuple[str, int]:
+    """Which method is at work, and its own iteration."""
+    if isinstance(state, Both):
+        return ("tables", state.tables.iteration) if state.neural is None else ("networks", state.neural.iteration)
+    return ("tables" if isinstance(state, tables.State) else "networks"), state.iteration
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+def _between(state: State, run: Run) -> bool:
+    """Whether tables have ended and networks have not yet begun."""
+    ended = isinstance(state, Both) and state.neural is None
+    return ended and not run.finished and tables.stop_reason(state.tables, run.plan.settings) is not None
+
+
+def duration(seconds: float) -> str:
+    """'48 s', '2 min 5 s' or '3 h 20 min'."""
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -6,6 +6,7 @@ import pandas as pd
 
 from sdi.formats.table import read_table
 
+SACHS_FILE = "sachs_cytometry.csv.gz"
 SACHS_ENVIRONMENT = "condition"
 SACHS_OBSERVATIONAL = ("cd3cd28", "cd3cd28_icam2")
 
@@ -43,5 +44,5 @@ SACHS_TARGETS = {
 
 def sachs_cytometry() -> pd.DataFrame:
     """7,466 human T cells, 11 phosphorylated proteins, and the condition of each cell in the last column."""
-    with as_file(files(__name__) / "sachs_cytometry.csv.gz") as path:
+    with as_file(files(__name__) / SACHS_FILE) as path:
         return read_table(path, SACHS_ENVIRONMENT)

@@ -76,7 +76,7 @@ def align(matrix: NDArray[Scalar], names: Sequence[str], onto: Sequence[str]) ->
     return aligned
 
 
-def write_edges(path: Path | str, names: Sequence[str], probabilities: ArrayLike) -> None:
+def write_edges(path: Path | str, names: Sequence[str], probabilities: ArrayLike, column: str = "probability") -> None:
     """Write `cause,effect,probability`, one row per ordered pair: reading gives back the names and the bits."""
     matrix = np.asarray(probabilities, dtype=np.float64)
     _check_square(matrix, names)
@@ -84,7 +84,7 @@ def write_edges(path: Path | str, names: Sequence[str], probabilities: ArrayLike
         (cause, effect, _cell(matrix[child, parent], f"{cause!r} -> {effect!r}"))
         for (parent, cause), (child, effect) in permutations(enumerate(names), 2)
     )
-    _write(path, ("cause", "effect", "probability"), rows)
+    _write(path, ("cause", "effect", column), rows)
 
 
 def write_truth(path: Path | str, names: Sequence[str], parents: ArrayLike) -> None:

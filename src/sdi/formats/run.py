@@ -1,8 +1,9 @@
 """The run folder: what a discovery leaves on disk, and how it goes on from there.
 
 ``settings.json`` comes first and says what the run is made of; ``history.jsonl`` gains a line at every iteration;
-``checkpoint.npz`` is where to go on from; the others are results, written when the run ends. All but the history are
-written whole or not at all, and a checkpoint holds arrays and JSON, nothing that could run.
+``checkpoint.npz`` is where to go on from; ``bootstrap.jsonl`` gains a line at every refit; the others are results,
+written when the run ends. All but the lines are written whole or not at all, and a checkpoint holds arrays and JSON,
+nothing that could run.
 """
 
 import json
@@ -24,7 +25,9 @@ from sdi.formats.files import write_atomically
 
 SETTINGS, HISTORY, CHECKPOINT = "settings.json", "history.jsonl", "checkpoint.npz"
 EDGES, GRAPH, ENVIRONMENTS, METRICS = "edges.csv", "graph.json", "environments.csv", "metrics.json"
-ALL = (SETTINGS, CHECKPOINT, HISTORY, EDGES, GRAPH, ENVIRONMENTS, METRICS)
+REFITS, SHARES = "bootstrap.jsonl", "bootstrap.csv"
+REPORT = ("report.html", "graph.png", "graph.svg", "beliefs.png", "training.png")
+ALL = (SETTINGS, CHECKPOINT, HISTORY, EDGES, GRAPH, ENVIRONMENTS, METRICS, REFITS, SHARES, *REPORT)
 PAUSE = 1.0  # seconds from one checkpoint to the next, at least
 
 _LEFTOVER = re.compile(r"\.[0-9a-f]{16}\.tmp")  # of a write that was cut short
@@ -150,6 +153,27 @@ class Journal:
         self._saved_at = time.monotonic()
 
 
+def read_history(folder: Path) -> tuple[dict[str, Any], ...]:
+    """The records of all iterations so far."""
+    lines = (folder / HISTORY).read_bytes().splitlines(keepends=True)
+    return tuple(record for record in map(_record, lines) if record is not None)
+
+
+def read_refits(folder: Path) -> list[dict[str, Any]]:
+    """The refits so far, each once; a line that a kill cut short does not count."""
+    path = folder / REFITS
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return list({record["refit"]: record for record in map(_record, lines) if record and "refit" in record}.values())
+
+
+def add_refit(folder: Path, refit: Mapping[str, Any]) -> None:
+    """A line for one refit, after a line break where a kill left none."""
+    path = folder / REFITS
+    cut = path.exists() and not path.read_bytes().endswith(b"\n") and path.stat().st_size
+    with path.open("ab") as file:
+        file.write((b"\n" if cut else b"") + as_json(refit, indent=None).encode())
+
+
 def _trim(path: Path, iteration: int) -> dict[str, Any] | None:
     """Cut the history down to its first `iteration` records; the last of them."""
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
@@ -184,15 +208,18 @@ def write_results(
     environments: Mapping[str, ArrayLike],
     graph: Mapping[str, Any],
     metrics: Mapping[str, Any] | None,
+    shares: ArrayLike | None = None,
 ) -> tuple[Path, ...]:
-    """What was found, `probabilities` being [child, parent] and `environments` [M] each; the paths of the files."""
+    """What was found, matrices being [child, parent] and `environments` [M] each; the paths of the files."""
     write_edges(folder / EDGES, names, probabilities)
     write_environments(folder / ENVIRONMENTS, names, environments)
     write_atomically(folder / GRAPH, as_json(graph))
     if metrics is not None:
         write_atomically(folder / METRICS, as_json(metrics))
-    written = (EDGES, GRAPH, ENVIRONMENTS, *((METRICS,) if metrics is not None else ()))
-    return tuple(folder / name for name in written)
+    if shares is not None:
+        write_edges(folder / SHARES, names, shares, "share")
+    also = [name for name, given in ((METRICS, metrics), (SHARES, shares)) if given is not None]
+    return tuple(folder / name for name in (EDGES, GRAPH, ENVIRONMENTS, *also))
 
 
 def as_json(value: object, indent: int | None = 2) -> str:

@@ -88,12 +88,27 @@ def stop_reason(state: State, settings: Settings) -> str | None:
     return method_of(settings).stop_reason(state, settings)
 
 
+def iterate(
+    world: World,
+    settings: Settings | None = None,
+    knowledge: Knowledge | None = None,
+    seed: int = 0,
+    state: State | None = None,
+) -> Iterator[tuple[State, Any]]:
+    """(State, Info) after every iteration of the method that `settings` names, until it stops.
+
+    The same arguments give the same bits. Given a `state` it goes on from there, exactly as if it had never stopped.
+    """
+    settings = settings or Settings()
+    yield from method_of(settings).iterate(world, settings, knowledge, seed, state)
+
+
 def run(
     world: World, settings: Settings, knowledge: Knowledge, seed: int, state: State | None = None, spent: float = 0.0
 ) -> Iterator[Step]:
     """The iterations of one run with their records; also keeps the limit on seconds, `spent` of which are gone."""
     start = time.perf_counter() - spent
-    for reached, info in method_of(settings).iterate(world, settings, knowledge, seed, state):
+    for reached, info in iterate(world, settings, knowledge, seed, state):
         record = {
             "iteration": reached.iteration,
             "interventions": reached.interventions,

@@ -29,6 +29,7 @@ class Settings:
     # Phase 1
     batch: int = _symbol(256, "B", "rows in a batch")
     fit_steps: int = _symbol(900, "F", "optimiser steps when the mechanisms are new")
+    shortest_fit: float = _symbol(1 / 3, "", "share of F that is enough where no variable may have many parents")
     refit_steps: int | None = _symbol(100, "", "steps when they are the same as before; None is F")
     fit_rate: float = _symbol(5e-3, "", "Adam on the networks: learning rate")
     anneal: float = _symbol(0.2, "", "share of that rate in the last third of F and in refits; 1 is constant")
@@ -115,6 +116,7 @@ class Settings:
             "rows_per_intervention": 1_000,
             "observational_rows": None,
             "fit_steps": 10_000,
+            "shortest_fit": 1.0,
             "refit_steps": None,
             "fit_rate": 5e-2,
             "anneal": 1.0,

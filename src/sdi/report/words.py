@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
+from sdi.method.discover import in_words
 from sdi.report.content import Content
 
 METHODS = {"neural": "neural networks", "tables": "probability tables"}
@@ -153,17 +154,24 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-LABELS = {"method": "Method", "log_likelihood": "Held-out log-likelihood per row", "edges": "Edges", "seconds": "Time"}
+LABELS = {
+    "method": "Method",
+    "log_likelihood": "Held-out log-likelihood per value",
+    "edges": "Edges",
+    "seconds": "Time",
+}
 
 
 def compared(content: Content) -> dict[str, Any]:
-    """A header, rows, and which row is the method of this report."""
+    """A header, rows, which row is the method of this report, and why."""
     columns = list(dict.fromkeys(key for row in content.compared for key in row))
     rows = [[_compared_cell(key, row) for key in columns] for row in content.compared]
     methods = [row.get("method") for row in content.compared]
     chosen = methods.index(content.method) if content.method in methods else None
     header = [LABELS.get(key, key.replace("_", " ")) for key in columns]
-    return {"header": header, "rows": rows, "chosen": chosen}
+    judged = len(content.compared) == 2 and all("log_likelihood" in row for row in content.compared)
+    why = in_words(content.compared) if judged else ""
+    return {"header": header, "rows": rows, "chosen": chosen, "why": why}
 
 
 def _compared_cell(key: str, row: Mapping[str, Any]) -> str:

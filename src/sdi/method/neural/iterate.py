@@ -129,7 +129,7 @@ def _iteration(state: State, world: World, settings: Settings, clamp: Clamp, see
     fitted, loss = fit(  # phase 1
         state.fitted, seen.observed, before, seen.to_fit, settings, float(seen.rows), seen.again
     )
-    scene = Scene(seen.world, fitted.weights, seen.observed, before, clamp)
+    scene = Scene(seen.world, fitted.weights, seen.observed, float(seen.rows), before, clamp)
     learn: Any = weigh if settings.estimator in EVIDENCE else descend  # phases 2 and 3
     learnt = learn(state.structure, scene, seen.interventions, seen.rng, seen.to_learn, settings)
     return conclude(state, fitted, float(loss), learnt, seen.world, clamp, settings)

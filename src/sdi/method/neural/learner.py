@@ -4,11 +4,14 @@ Legend: M variables, N largest number of categories, H hidden units, B rows. ``c
 network of variable i may look at variable j. The variable whose network it is comes first in every array.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
 
 SLOPE = 0.1  # of the LeakyReLU
 NEVER = -1e9  # the logit of a category that a variable does not have
@@ -31,14 +34,20 @@ def initial_weights(key: jax.Array, cardinalities: Sequence[int], hidden: int | 
     """
     m, n = len(cardinalities), max(cardinalities)
     h = hidden or 4 * max(m, n)
-    orthogonal = jax.nn.initializers.orthogonal()
-    keys = jax.random.split(key, (4, m))
-    w0 = jax.vmap(lambda k: orthogonal(k, (h, m * n)).T.reshape(m, n, h))(keys[0])
-    w1 = jax.vmap(lambda k: orthogonal(k, (n, h)).T)(keys[1])
-    b0 = jax.vmap(lambda k: jax.random.uniform(k, (h,), minval=-0.1, maxval=0.1))(keys[2])
-    b1 = jax.vmap(lambda k: jax.random.uniform(k, (n,), minval=-0.1, maxval=0.1))(keys[3])
-    exists = jnp.arange(n) < jnp.asarray(cardinalities)[:, None]  # [M, N]
-    return Weights(w0, b0, w1, jnp.where(exists, b1, NEVER))
+    # NumPy: a decomposition that is needed once would take JAX longer to compile than all else at the start.
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    w0 = _orthogonal(rng, m, m * n, h).reshape(m, m, n, h)
+    w1 = _orthogonal(rng, m, h, n)
+    b0, b1 = rng.uniform(-0.1, 0.1, (m, h)), rng.uniform(-0.1, 0.1, (m, n))
+    exists = np.arange(n) < np.array(cardinalities)[:, None]  # [M, N]
+    return Weights(*(jnp.asarray(each, jnp.float32) for each in (w0, b0, w1, np.where(exists, b1, NEVER))))
+
+
+def _orthogonal(rng: np.random.Generator, count: int, rows: int, columns: int) -> NDArray[np.float64]:
+    """Random matrices with orthonormal rows or columns, whichever are fewer ``[count, rows, columns]``."""
+    q, r = np.linalg.qr(rng.standard_normal((count, max(rows, columns), min(rows, columns))))
+    q *= np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None]  # makes the draw uniform over orthogonal matrices
+    return np.asarray(q if rows >= columns else q.transpose(0, 2, 1))
 
 
 def hidden_layer(weights: Weights, rows: jax.Array, configuration: jax.Array) -> jax.Array:
@@ -67,5 +76,7 @@ def log_likelihood(weights: Weights, rows: jax.Array, configuration: jax.Array) 
 
 def draw_configurations(key: jax.Array, probabilities: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     """C ~ Bernoulli(probabilities) ``[*shape, M, M]``; a probability of 0 is never drawn, of 1 always."""
-    uniform = jax.random.uniform(key, (*shape, *probabilities.shape))
-    return (uniform < probabilities).astype(jnp.float32)
+    size = math.prod(shape) * probabilities.size
+    words = jax.random.bits(key, (-(-size // 2),), jnp.uint32)  # half of one is fine enough, and half the work
+    uniform = jax.lax.bitcast_convert_type(words, jnp.uint16).reshape(-1)[:size]
+    return (uniform.reshape(*shape, *probabilities.shape) < probabilities * 2.0**16).astype(jnp.float32)

@@ -11,12 +11,15 @@ from sdi.method.neural.batches import Batch, Pool, draw_batch
 from sdi.method.neural.learner import Weights, draw_configurations, log_likelihood
 from sdi.method.settings import Settings
 
+CANDIDATE = 0.02  # a parent more probable than this may be one
+MANY_PARENTS = 6  # so many candidates, or all others, take all F steps
+
 
 class Fitted(NamedTuple):
     """The networks and their optimiser."""
 
     weights: Weights
-    moments: optax.OptState
+    moments: optax.ScaleByAdamState
 
 
 def _optimiser(settings: Settings) -> optax.GradientTransformation:
@@ -44,9 +47,8 @@ def fit(
     `rows` is how many rows there are behind the pool: the fewer, the stronger the weight decay. `again` is a shorter
     fit to mechanisms that the networks know already.
     """
-    steps = (settings.refit_steps if again else None) or settings.fit_steps
-    slow = jnp.arange(steps) >= (0 if again else 2 * steps // 3)
-    rates = settings.fit_rate * jnp.where(slow, settings.anneal, 1.0)
+    most_steps = (settings.refit_steps if again else None) or settings.fit_steps
+    steps = most_steps if again else enough_steps(fitted, probabilities, settings)
     shrink = settings.decay / rows
     open_ = (probabilities > 0) & (probabilities < 1)
     most = 1 - settings.mask_margin if settings.dropout else 1.0
@@ -57,17 +59,32 @@ def fit(
     def loss(weights: Weights, batch: Batch, configuration: jax.Array) -> jax.Array:
         return -jnp.sum(log_likelihood(weights, batch.rows, configuration) @ batch.share)
 
-    def step(fitted: Fitted, drawn: tuple[jax.Array, jax.Array]) -> tuple[Fitted, jax.Array]:
-        key, rate = drawn
-        to_rows, to_configuration = jax.random.split(key)
+    keys = jax.random.split(key, most_steps)
+
+    def step(k: jax.Array, carry: tuple[Fitted, jax.Array]) -> tuple[Fitted, jax.Array]:
+        fitted, total = carry
+        to_rows, to_configuration = jax.random.split(keys[k])
         batch = draw_batch(to_rows, pool, settings.batch)
         shape = (len(batch.rows),) if settings.masks == "row" else ()
         configuration = draw_configurations(to_configuration, drawn_from, shape)
         value, gradient = jax.value_and_grad(loss)(fitted.weights, batch, configuration)
         direction, moments = _optimiser(settings).update(gradient, fitted.moments)
+        rate = settings.fit_rate * jnp.where(again | (k >= 2 * steps // 3), settings.anneal, 1.0)
         weights = jax.tree.map(lambda w, d: w - rate * d, fitted.weights, direction)
         smaller = 1 - rate * shrink
-        return Fitted(weights._replace(w0=weights.w0 * smaller, w1=weights.w1 * smaller), moments), value
+        total += jnp.where(k >= steps - last, value, 0.0)
+        return Fitted(weights._replace(w0=weights.w0 * smaller, w1=weights.w1 * smaller), moments), total
 
-    fitted, losses = jax.lax.scan(step, fitted, (jax.random.split(key, steps), rates))
-    return fitted, losses[-max(1, steps // 10) :].mean()
+    last = max(1, most_steps // 10) if isinstance(steps, int) else jnp.maximum(1, steps // 10)
+    fitted, total = jax.lax.fori_loop(0, steps, step, (fitted, jnp.zeros(())))
+    return fitted, total / last
+
+
+def enough_steps(fitted: Fitted, probabilities: jax.Array, settings: Settings) -> int | jax.Array:
+    """F for new networks and where some variable may have many parents; less, down to a share of it, elsewhere."""
+    if settings.shortest_fit == 1:
+        return settings.fit_steps
+    most = (probabilities > CANDIDATE).sum(axis=1).max()
+    share = jnp.clip(most / min(MANY_PARENTS, len(probabilities) - 1), settings.shortest_fit, 1.0)
+    new = fitted.moments.count == 0
+    return jnp.where(new, settings.fit_steps, settings.fit_steps * share).astype(jnp.int32)

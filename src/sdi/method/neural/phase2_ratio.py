@@ -1,10 +1,10 @@
 """Phase 2 of the default: which variables were touched, by the likelihood ratio of a new mechanism to the old one.
 
-A touched variable may have a new mechanism on its old parents (its network with the last layer fitted again, or, where
-believed parents have few combinations, a new table) or none at all (a table without parents). All are weighed alike
-against the network as it is.
+The old mechanism is the observed table where the parents are decided and it is small, else the network. A touched
+variable may have a new mechanism on its old parents (a new table where that is small, its network with the last layer
+fitted again where that is not) or none at all (a table without parents). All are weighed alike.
 
-Legend: M variables, R rows, H hidden units, N categories, E environments.
+Legend: M variables, R rows, H hidden units, N categories, E environments, K draws.
 """
 
 from functools import partial
@@ -13,47 +13,79 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import optax
-from jax.scipy.special import gammaln
 
-from sdi.method.neural.learner import NEVER, Weights, draw_configurations, hidden_layer, log_likelihood
+from sdi.method.neural.batches import Pool
+from sdi.method.neural.learner import NEVER, SLOPE, Weights, draw_configurations
+from sdi.method.neural.phase2_tables import Tables, count, log_marginal, tables_of
 from sdi.method.settings import Settings
 
-LARGEST_TABLE = 64  # combinations of parents up to which a new mechanism is also sought as a table
+SMALL_TABLE = 64  # free numbers up to which a new table says all that a refitted network could
 
 
-@partial(jax.jit, static_argnames="settings")
 def likelihood_ratios(
-    weights: Weights, rows: jax.Array, real: jax.Array, probabilities: jax.Array, key: jax.Array, settings: Settings
+    weights: Weights,
+    observed: Pool,
+    size: float,
+    rows: jax.Array,
+    real: jax.Array,
+    probabilities: jax.Array,
+    key: jax.Array,
+    settings: Settings,
 ) -> jax.Array:
-    """log P(rows of e | mechanism i is new) - log P(rows of e | it is the old one) ``[E, M]``, in nats."""
+    """log P(rows of e | mechanism i is new) - log P(rows of e | it is the old one) ``[E, M]``, in nats.
+
+    `observed` holds the `size` rows that the networks were fitted to.
+    """
+    how = (settings.target_configurations, settings.target_steps, settings.target_rate)
+    return _ratios(weights, observed, size, rows, real, probabilities, key, *how)
+
+
+@partial(jax.jit, static_argnames=("draws", "steps"))
+def _ratios(
+    weights: Weights,
+    observed: Pool,
+    size: float,
+    rows: jax.Array,
+    real: jax.Array,
+    probabilities: jax.Array,
+    key: jax.Array,
+    draws: int,
+    steps: int,
+    rate: float,
+) -> jax.Array:
+    m, n = weights.b1.shape
+    exists = weights.b1 > NEVER / 2  # [M, N]
+    tables = tables_of(probabilities > 0.5, exists.sum(axis=1), n, observed, size)
+    doubt = ((probabilities > 0) & (probabilities < 1)).any(axis=1)  # [M]
 
     def of_environment(drawn: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
         rows, real, key = drawn
-        configuration = _best_configuration(weights, rows, real, probabilities, key, settings)
-        hidden = hidden_layer(weights, rows, configuration)  # [M, R, H]
-        values = jax.nn.one_hot(rows, weights.b1.shape[1]).transpose(1, 0, 2)  # [M, R, N]
-        old = jax.vmap(partial(_fit, real=real))(weights.w1, weights.b1, hidden, values)
-        refitted = jax.vmap(partial(_refitted, real=real, settings=settings))(weights.w1, weights.b1, hidden, values)
-        states = (weights.b1 > NEVER / 2).sum(axis=1)  # [M]
-        table = jax.vmap(partial(_table, rows=rows, states=states, values=values, real=real))
-        soft = table(probabilities > 0.5, jnp.arange(len(states)))
-        hard = table(jnp.zeros_like(probabilities, bool), jnp.arange(len(states)))
-        return jax.nn.logsumexp(jnp.stack([refitted, soft - old, hard - old]), axis=0) - jnp.log(3.0)
+        seen = jax.nn.one_hot(rows, n).reshape(len(rows), -1)  # [R, M * N]
+
+        def of_variable(drawn: Any) -> jax.Array:
+            own, table, exists, chances, doubt, values, key = drawn
+            mask = _best_parents(own, seen, values, real, chances, doubt, key, draws)
+            hidden = _hidden(own, seen, mask)
+            as_it_was = _fit(own.w1, own.b1, hidden, jax.nn.one_hot(values, n), real)
+            old, soft, hard = _tabled(table, exists, rows, values, real)
+            exact = table.fits & ~doubt
+            small = exact & (table.cells <= SMALL_TABLE)
+            refitted = jax.lax.cond(
+                small, lambda: -jnp.inf, lambda: as_it_was + _refitted(own, hidden, values, real, steps, rate)
+            )
+            new = jnp.stack([refitted, soft, hard])
+            return jax.nn.logsumexp(new) - jnp.log((new > -jnp.inf).sum()) - jnp.where(exact, old, as_it_was)
+
+        each = (weights, tables, exists, probabilities, doubt, rows.T, jax.random.split(key, m))
+        return jax.lax.map(of_variable, each)
 
     return jax.lax.map(of_environment, (rows, real, jax.random.split(key, len(rows))))
 
 
-def _best_configuration(
-    weights: Weights, rows: jax.Array, real: jax.Array, probabilities: jax.Array, key: jax.Array, settings: Settings
-) -> jax.Array:
-    """Of some draws, the parents under which each variable is predicted best here ``[M, M]``.
-
-    A mechanism that was left alone is as good here as ever, given its true parents. Given others it may look changed
-    when a cause was touched, so that the benefit of the doubt is due as long as the parents are in doubt.
-    """
-    drawn = draw_configurations(key, probabilities, (settings.target_configurations,))  # [K, M, M]
-    fit = jax.lax.map(lambda each: log_likelihood(weights, rows, each) @ real, drawn)  # [K, M]
-    return drawn[jnp.argmax(fit, axis=0), jnp.arange(drawn.shape[1])]
+def _hidden(own: Weights, seen: jax.Array, mask: jax.Array) -> jax.Array:
+    """The hidden layer of one network under the parents in `mask` ``[R, H]``."""
+    columns = (own.w0 * mask[:, None, None]).reshape(seen.shape[1], -1)
+    return jax.nn.leaky_relu(seen @ columns + own.b0, SLOPE)
 
 
 def _fit(w1: jax.Array, b1: jax.Array, hidden: jax.Array, values: jax.Array, real: jax.Array) -> jax.Array:
@@ -61,43 +93,78 @@ def _fit(w1: jax.Array, b1: jax.Array, hidden: jax.Array, values: jax.Array, rea
     return jnp.sum(jax.nn.log_softmax(hidden @ w1 + b1) * values * real[:, None])
 
 
-def _refitted(
-    w1: jax.Array, b1: jax.Array, hidden: jax.Array, values: jax.Array, real: jax.Array, settings: Settings
+def _best_parents(
+    own: Weights,
+    seen: jax.Array,
+    values: jax.Array,
+    real: jax.Array,
+    chances: jax.Array,
+    doubt: jax.Array,
+    key: jax.Array,
+    draws: int,
 ) -> jax.Array:
-    """Gain of a refitted last layer, each half of the rows judged by the fit to the other half."""
-    optimiser = optax.adam(settings.target_rate)
-    half = real * (jnp.arange(len(real)) % 2)
+    """Of some draws, the parents under which the variable is predicted best here ``[M]``.
 
-    def refit(train: jax.Array, test: jax.Array) -> jax.Array:
+    A mechanism that was left alone is as good here as ever, given its true parents. Given others it may look changed
+    when a cause was touched, so that the benefit of the doubt is due as long as the parents are in doubt.
+    """
+    wanted = jax.nn.one_hot(values, own.b1.shape[0])
+
+    def best() -> jax.Array:
+        drawn = draw_configurations(key, chances, (draws,))  # [K, M]
+        fit = jax.lax.map(lambda mask: _fit(own.w1, own.b1, _hidden(own, seen, mask), wanted, real), drawn)
+        return drawn[jnp.argmax(fit)]
+
+    return jax.lax.cond(doubt, best, lambda: (chances > 0.5).astype(jnp.float32))
+
+
+def _tabled(
+    table: Tables, exists: jax.Array, rows: jax.Array, values: jax.Array, real: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Log-likelihood under the old table, under a new one on the same parents, and under one without parents."""
+    now = count(rows, values, jnp.where(table.fits, table.stride, 0.0), real, len(exists))  # [T, N]
+    alone = jnp.zeros_like(now).at[0].set(now.sum(axis=0))
+    nothing = jnp.zeros_like(now)
+    old, soft, hard = log_marginal(
+        jnp.stack([now, now, alone]), jnp.stack([table.counts, nothing, nothing]), exists
+    )  # all at once: what compiles slowly is compiled once
+    return old, jnp.where(table.fits, soft, -jnp.inf), hard
+
+
+def _refitted(
+    own: Weights, hidden: jax.Array, values: jax.Array, real: jax.Array, steps: int, rate: float
+) -> jax.Array:
+    """Gain of a refitted last layer: each part of the rows is predicted by a fit to those before, as they came in.
+
+    A quarter, another by the first, half by the first half: a product of predictions, and so a likelihood, which no
+    sum over the folds of a cross-validation is.
+    """
+    optimiser = optax.adam(rate)
+    wanted = jax.nn.one_hot(values, own.b1.shape[0])
+    start = (own.w1, own.b1)
+    even = (hidden[::2], wanted[::2])
+    fourth, place = jnp.arange(len(even[0])) % 2 == 0, jnp.arange(len(real)) % 4
+
+    def gain(parts: tuple[jax.Array, jax.Array]) -> jax.Array:
+        train, test = parts
+
         def loss(layer: tuple[jax.Array, jax.Array]) -> jax.Array:
-            return -_fit(*layer, hidden, values, train) / jnp.maximum(train.sum(), 1)
+            return -_fit(*layer, *even, train) / jnp.maximum(train.sum(), 1)
 
         def step(carry: Any, _: None) -> tuple[Any, None]:
             layer, moments = carry
             change, moments = optimiser.update(jax.grad(loss)(layer), moments)
             return (optax.apply_updates(layer, change), moments), None
 
-        start = (w1, b1)
-        (layer, _), _ = jax.lax.scan(step, (start, optimiser.init(start)), length=settings.target_steps)
-        return _fit(*layer, hidden, values, test) - _fit(w1, b1, hidden, values, test)
+        (layer, _), _ = jax.lax.scan(step, (start, optimiser.init(start)), length=steps)
+        return _fit(*layer, hidden, wanted, test) - _fit(*start, hidden, wanted, test)
 
-    return refit(half, real - half) + refit(real - half, half)
-
-
-def _table(
-    parents: jax.Array, own: jax.Array, rows: jax.Array, states: jax.Array, values: jax.Array, real: jax.Array
-) -> jax.Array:
-    """Log marginal likelihood of a table on `parents` (Dirichlet, one count for each category); -inf if too large."""
-    sizes = jnp.where(parents, states, 1)
-    stride = jnp.concatenate([jnp.ones(1), jnp.cumprod(sizes.astype(jnp.float32))])  # float: it may be huge
-    fits = stride[-1] <= LARGEST_TABLE
-    position = jnp.where(fits, (rows * jnp.where(parents, stride[:-1], 0.0)).sum(axis=1), 0).astype(jnp.int32)
-    counts = jax.ops.segment_sum(values[own] * real[:, None], position, LARGEST_TABLE)  # [T, N]
-    n = states[own]
-    each = gammaln(n) - gammaln(n + counts.sum(axis=1)) + gammaln(1 + counts).sum(axis=1)
-    return jnp.where(fits, each.sum(), -jnp.inf)
+    train = jnp.stack([real[::2] * fourth, real[::2]])
+    test = jnp.stack([real * (place == 2), real * (place % 2)])
+    return jax.lax.map(gain, (train, test)).sum()
 
 
+@partial(jax.jit, static_argnames="several")
 def target_probabilities(ratios: jax.Array, several: bool) -> jax.Array:
     """P(i was touched in e) ``[E, M]``: one of them or none, or each for itself, all equally likely beforehand."""
     if several:

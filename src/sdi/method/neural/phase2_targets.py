@@ -53,15 +53,19 @@ def predict_target(
 def find_targets(
     weights: Weights,
     observed: Pool,
+    size: float,
     rows: jax.Array,
     real: jax.Array,
     probabilities: jax.Array,
     key: jax.Array,
     settings: Settings,
 ) -> jax.Array:
-    """The same for many environments at once ``[E, M]``: rows ``[E, R, M]``, of which `real` are no padding."""
+    """The same for many environments at once ``[E, M]``: rows ``[E, R, M]``, of which `real` are no padding.
+
+    `observed` holds the `size` rows of the world left alone.
+    """
     if settings.targets == "likelihood-ratio":
-        ratios = likelihood_ratios(weights, rows, real, probabilities, key, settings)
+        ratios = likelihood_ratios(weights, observed, size, rows, real, probabilities, key, settings)
         return target_probabilities(ratios, settings.several_targets)
     to_baseline, to_each = jax.random.split(key)
     baseline = surprise(weights, observed, probabilities, to_baseline, settings)

@@ -20,6 +20,7 @@ class Scene(NamedTuple):
     world: World
     weights: Weights
     observed: Pool
+    size: float  # rows behind it
     probabilities: jax.Array  # [M, M]
     clamp: Clamp
 

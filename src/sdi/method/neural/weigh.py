@@ -18,13 +18,13 @@ def weigh(
     structure: Weighed, scene: Scene, count: int, rng: np.random.Generator, key: jax.Array, settings: Settings
 ) -> Learnt:
     """`count` environments, or all there are."""
-    world, weights, observed, probabilities, clamp = scene
+    world, weights, observed, size, probabilities, clamp = scene
     to_target, to_gains, to_order = jax.random.split(key, 3)
     visited = _environments(world, count, rng)
     rows, real = _padded([each.observe(settings.rows_per_intervention, rng) for each in visited], settings)
     # What is all but decided is taken as decided: one chance in 500, times thousands of rows, would outweigh the rest.
-    sharp = jnp.where(probabilities < FACT, 0.0, jnp.where(probabilities > 1 - FACT, 1.0, probabilities))
-    guess = find_targets(weights, observed, rows, real, sharp, to_target, settings)
+    sharp = _rounded(probabilities)
+    guess = find_targets(weights, observed, size, rows, real, sharp, to_target, settings)
     given = declared(visited, settings.targets, len(world.names))
     touched = jnp.where(jnp.isnan(given), guess, given)
     worth = gains(weights, rows, real, sharp, to_gains, settings)
@@ -32,6 +32,11 @@ def weigh(
     share = 1.0 if fresh else len(world.environments) / len(visited)
     structure = follow(structure, worth, touched, probabilities, share, clamp, to_order, settings, fresh)
     return Learnt(structure, visited, np.asarray(touched))
+
+
+@jax.jit
+def _rounded(probabilities: jax.Array) -> jax.Array:
+    return jnp.where(probabilities < FACT, 0.0, jnp.where(probabilities > 1 - FACT, 1.0, probabilities))
 
 
 def _environments(world: World, count: int, rng: np.random.Generator) -> tuple[Environment, ...]:

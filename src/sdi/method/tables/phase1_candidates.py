@@ -18,6 +18,8 @@ from scipy.special import gammaln
 from sdi.method.tables.phase1_count import Block, Counts, Family
 from sdi.method.tables.phase2_score import Bdeu
 
+HOPELESS = 25.0  # nats below a subset: nobody will ever draw such a set
+EXTENDED = 48  # sets of a size to which one more parent is added
 LARGEST_SCREEN = 120_000_000  # numbers in the matrix of all rows and states; of more rows only as many are looked at
 Array = NDArray[np.float64]
 
@@ -96,7 +98,7 @@ def consider(
     cardinalities: tuple[int, ...],
     limits: Limits,
 ) -> Considered:
-    """All sets up to some size of which there are not too many, and larger ones where the best is as large as that.
+    """All sets up to some size of which there are not too many, and larger ones that extend what is worth extending.
 
     The first `required` candidates are in every set that can be chosen.
     """
@@ -105,25 +107,54 @@ def consider(
     size = _full_size(len(candidates) - required, limits)
     wanted = [base[:k] for k in range(required)]  # leading up to those required; never chosen
     wanted += [(*base, *more) for k in range(size + 1) for more in combinations(range(required, len(candidates)), k)]
-    sets: list[tuple[int, ...]] = []
-    counts: Counts = np.zeros(0, dtype=np.int64)
-    too_large = False
+    family, counts, too_large = Family(child, candidates, (), cardinalities), np.zeros(0, dtype=np.int64), False
+    reached = -1  # members of the largest set so far
     while True:
         fitting = [
             each
             for each in wanted
             if len(each) <= required or states[list(each)].prod() * cardinalities[child] <= limits.cells
         ]
-        too_large = too_large or len(fitting) < len(wanted)
-        family = Family(child, candidates, (*sets, *fitting), cardinalities)
-        counts = np.concatenate([counts, family.count(block, first=len(sets))])
-        sets = list(family.sets)
+        known = len(family.sets)
+        family = Family(child, candidates, (*family.sets, *fitting), cardinalities)
+        counts = np.concatenate([counts, family.count(block, first=known)])
         scores = Bdeu(family, limits.sample_size)(counts)
-        largest = len(sets[-1])
-        done = largest >= min(len(candidates), max(limits.parents, required))
-        if not fitting or done or len(sets[int(np.argmax(scores))]) < largest:
-            return Considered(family, counts, too_large and len(sets[int(np.argmax(scores))]) == largest)
-        wanted = _extended(family, scores, largest)
+        best = family.sets[int(np.argmax(scores))]
+        too_large = too_large or any(set(best) < set(each) for each in set(wanted) - set(fitting))
+        family, counts, scores = _pruned(family, counts, scores, required)
+        largest = max(len(each) for each in family.sets)
+        if not fitting or largest >= min(len(candidates), max(limits.parents, required)):
+            return Considered(family, counts, too_large)
+        grown, wanted = largest > reached, _extended(family, scores, largest)
+        reached = largest
+        if not grown or not wanted:
+            return Considered(family, counts, too_large)
+
+
+def _pruned(family: Family, counts: Counts, scores: Array, required: int) -> tuple[Family, Counts, Array]:
+    """Without the sets that have a subset so much better that nobody will ever draw them."""
+    place = {each: s for s, each in enumerate(family.sets)}
+    best: list[float] = []  # of a set and all its subsets
+    kept: set[int] = set()
+    for s, each in enumerate(family.sets):
+        smaller = [place[rest] for rest in _without_one(each) if rest in place]
+        below = max((best[t] for t in smaller), default=-np.inf)
+        best.append(max(below, float(scores[s])))
+        if len(each) <= required or scores[s] > below - HOPELESS:
+            kept.add(s)
+    for s in sorted(kept, reverse=True):  # with the sets that each is counted by: they fix the order of its cells
+        while s and family.bases[s - 1][0] not in kept:
+            s = family.bases[s - 1][0]
+            kept.add(s)
+    chosen = sorted(kept)
+    tables = [counts[family.first_row[s] * family.states : family.first_row[s + 1] * family.states] for s in chosen]
+    sets = tuple(family.sets[s] for s in chosen)
+    smaller_family = Family(family.child, family.candidates, sets, family.cardinalities)
+    return smaller_family, np.concatenate(tables), scores[chosen]
+
+
+def _without_one(members: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [(*members[:k], *members[k + 1 :]) for k in range(len(members))]
 
 
 def _full_size(candidates: int, limits: Limits) -> int:
@@ -134,13 +165,16 @@ def _full_size(candidates: int, limits: Limits) -> int:
     return max(size, min(2, candidates))
 
 
-def _extended(family: Family, scores: Array, largest: int, best: int = 16) -> list[tuple[int, ...]]:
-    """One more parent for the best of the largest sets."""
-    top = [s for s in np.argsort(-scores).tolist() if len(family.sets[s]) == largest][:best]
+def _extended(family: Family, scores: Array, largest: int) -> list[tuple[int, ...]]:
+    """One more parent for the best of the largest sets; none if even they are hopeless."""
+    here = [s for s in np.argsort(-scores).tolist() if len(family.sets[s]) == largest][:EXTENDED]
+    if scores[here[0]] < scores.max() - HOPELESS:
+        return []
+    there = {family.sets[s] for s in here}
     grown = {
         tuple(sorted((*family.sets[s], k)))
-        for s in top
+        for s in here
         for k in range(len(family.candidates))
         if k not in family.sets[s]
     }
-    return sorted(grown)
+    return sorted(each for each in grown if largest < 2 or len(there.intersection(_without_one(each))) > 1)

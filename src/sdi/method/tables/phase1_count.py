@@ -98,30 +98,37 @@ class Family:
         return np.repeat(np.arange(len(self.sets)), self.combinations)
 
     @cached_property
-    def _levels(self) -> list[tuple[Codes, Codes]]:
-        """For each size from 1 on: a set that each extends, and by which candidate."""
+    def bases(self) -> list[tuple[int, int]]:
+        """For each set but the first: a set that it extends, and by what. That fixes the order of its cells."""
         place = {each: s for s, each in enumerate(self.sets)}
-        levels: dict[int, list[tuple[int, int]]] = {}
+        found = []
         for each in self.sets[1:]:
             rests = (((*each[:k], *each[k + 1 :]), added) for k, added in reversed(list(enumerate(each))))
-            base, added = next((place[rest], added) for rest, added in rests if rest in place)
-            levels.setdefault(len(each), []).append((base, added))
+            found.append(next((place[rest], added) for rest, added in rests if rest in place))
+        return found
+
+    @cached_property
+    def _levels(self) -> list[tuple[Codes, Codes]]:
+        """The same, for all sets of a size at once."""
+        levels: dict[int, list[tuple[int, int]]] = {}
+        for each, base in zip(self.sets[1:], self.bases, strict=True):
+            levels.setdefault(len(each), []).append(base)
         return [(np.array(level)[:, 0], np.array(level)[:, 1]) for _, level in sorted(levels.items())]
 
-    def cells(self, rows: Rows) -> Codes:
+    def cells(self, rows: Rows) -> NDArray[np.int32]:
         """The cell of every table in which each row lies ``[S, R]``."""
-        values = rows[:, list(self.candidates)].T.astype(np.intp)  # [K, R]
-        sizes = np.array([self.cardinalities[j] for j in self.candidates], dtype=np.intp)
-        codes = np.zeros((len(self.sets), len(rows)), dtype=np.intp)
+        values = rows[:, list(self.candidates)].T.astype(np.int32)  # [K, R]
+        sizes = np.array([self.cardinalities[j] for j in self.candidates], dtype=np.int32)
+        codes = np.zeros((len(self.sets), len(rows)), dtype=np.int32)  # half the memory of wider ones, so much faster
         at = 1
         for base, added in self._levels:
             here = slice(at, at + len(base))
             np.multiply(codes[base], sizes[added, None], out=codes[here])
             codes[here] += values[added]
             at = here.stop
-        codes += self.first_row[:-1, None]
+        codes += self.first_row[:-1, None].astype(np.int32)
         codes *= self.states
-        codes += rows[:, self.child].astype(np.intp)
+        codes += rows[:, self.child].astype(np.int32)
         return codes
 
     def count(self, block: Block, where: slice = slice(None), first: int = 0) -> Counts:
@@ -131,7 +138,7 @@ class Family:
         counts = np.zeros(length, dtype=np.int64)
         for rows, times in _pieces(block, where, max(1, AT_A_TIME // len(self.sets))):
             cells = self.cells(rows)[first:]
-            cells -= start
+            cells -= np.int32(start)
             weights = None if (times == 1).all() else np.broadcast_to(times, cells.shape).ravel()
             counts += np.bincount(cells.ravel(), weights, minlength=length).astype(np.int64)  # exact: below 2^53
         return counts

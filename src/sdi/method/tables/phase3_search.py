@@ -7,14 +7,30 @@ import numpy as np
 from sdi.method.tables.phase3_sample import Walk
 
 HOT, STEPS = 0.01, 60  # a fresh search cools from here to 1 in so many steps
+HASTY = 20  # ... or in so many, in haste
 TARGETS, EXCHANGES = 0.02, 0.1  # colder than this they move too: before, it costs much and decides nothing
 WARM, SHAKES = 0.02, 6  # ... and a place that is shaken
 REGION = 8  # variables that are shaken together
 COLD = 1e3  # only climbs
 
 
-def cool(walk: Walk, steps: int = STEPS) -> None:
-    """From free movement to the posterior itself, all variables."""
+def cool(walk: Walk) -> None:
+    """From free movement to the posterior itself, and then uphill, all variables."""
+    _cool(walk, STEPS)
+    climb(walk, range(len(walk.choice)))
+
+
+def cool_in_haste(walk: Walk) -> None:
+    """The same, less thoroughly: for a graph that only has to be roughly right."""
+    _cool(walk, HASTY)
+    walk.coldness = COLD
+    _move(walk, range(len(walk.choice)))
+    walk.draw_targets(climb=True)
+    _move(walk, range(len(walk.choice)))
+    walk.coldness = 1.0
+
+
+def _cool(walk: Walk, steps: int) -> None:
     size = len(walk.choice)
     for coldness in np.geomspace(HOT, 1.0, steps):
         walk.coldness = float(coldness)
@@ -23,7 +39,6 @@ def cool(walk: Walk, steps: int = STEPS) -> None:
             walk.draw_targets()
         if coldness >= EXCHANGES:
             _exchange_some(walk, range(size))
-    climb(walk, range(size))
 
 
 def climb(walk: Walk, variables: Sequence[int]) -> None:

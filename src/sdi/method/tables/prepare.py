@@ -13,15 +13,15 @@ from sdi.method.tables.phase1_candidates import Considered, Limits, Screen, choo
 from sdi.method.tables.phase1_count import Block
 from sdi.method.tables.phase2_score import Scores
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import cool
+from sdi.method.tables.phase3_search import cool_in_haste
 from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Target
 
 FEW = 14  # variables up to which all others are candidates
-CANDIDATES = 9  # for each variable of a larger world
-SETS = 130  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
+CANDIDATES = 8  # for each variable of a larger world
+SETS = 60  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
 ROUNDS = 3  # times that candidates are chosen
-HASTY = 15  # steps of the search that they are chosen by
+SPARE = 3  # candidates beside those that are parents or children already
 
 
 class Prepared(NamedTuple):
@@ -54,13 +54,15 @@ def prepare(
     parents, touched = clamp.value > 0.5, problem.no_targets()
     for _ in range(ROUNDS if size > FEW else 0):
         walk = Walk(problem, parents, touched, rng)
-        cool(walk, HASTY)
+        cool_in_haste(walk)
         parents, touched = walk.parents, walk.touched
         missing = _overlooked(screen, considered, parents, gains, clamp)
         if not missing:
             break
-        for i in missing:
-            considered[i] = _consider(i, gains[i], parents[i], most, blocks[0], cardinalities, clamp, limits)
+        for i in missing:  # those near it stay candidates, whichever way their edge points now
+            near = parents[i] | parents[:, i]
+            more = max(most, int(near.sum()) + SPARE)
+            considered[i] = _consider(i, gains[i], near, more, blocks[0], cardinalities, clamp, limits)
         problem = assemble(blocks, considered, targets, clamp, settings)
     too_large = tuple(i for i, each in enumerate(considered) if each.too_large)
     return Prepared(problem, parents, touched, too_large)
@@ -94,18 +96,20 @@ def _overlooked(
     gains: list[NDArray[np.float64]],
     clamp: Clamp,
 ) -> list[int]:
-    """Variables with a likely parent that is no candidate, told by what it adds to the parents there are.
+    """Variables with a likely parent that is no candidate: a child, or one that adds to the parents there are.
 
-    Their `gains` become the larger of what each other variable tells alone, scaled down, and beside the parents.
+    In their `gains` the latter come first from now on.
     """
     found = []
     for i, each in enumerate(considered):
         beside = screen.gains(i, tuple(np.flatnonzero(parents[i]).tolist()))
         beside[~clamp.open[i]] = -np.inf
         beside[list(each.family.candidates)] = -np.inf
-        if beside.max() > 0:
-            added = np.argsort(-beside)[:3]
-            gains[i][added] = np.where(beside[added] > 0, np.inf, gains[i][added])
+        added = np.argsort(-beside)[:SPARE]
+        gains[i][added] = np.where(beside[added] > 0, np.inf, gains[i][added])
+        turned = parents[:, i] & clamp.open[i]
+        turned[list(each.family.candidates)] = False
+        if beside.max() > 0 or turned.any():
             found.append(i)
     return found
 

@@ -22,6 +22,7 @@ function startWords() {
 function startCompared() {
   if (!data.compared.rows.length) return;
   byId("compared").hidden = false;
+  byId("compared-why").textContent = data.compared.why;
   byId("compared-table").replaceChildren(table(data.compared.header, data.compared.rows,
     { right: data.compared.header.map((_, k) => k > 0), best: data.compared.chosen }));
 }

@@ -1,0 +1,260 @@
+"""The default: tables alone where they are at ease, networks too where they are not, and whoever predicts better."""
+
+import subprocess
+import sys
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from sdi.method import auto
+from sdi.method.auto import State, believed, initial_state, iterate, stop_reason, wants_networks
+from sdi.method.beliefs import Knowledge, decide
+from sdi.method.discover import conclude, discover, in_words, run
+from sdi.method.judge import Verdict
+from sdi.method.neural import iterate as neural
+from sdi.method.settings import Settings
+from sdi.method.tables import iterate as tables
+from sdi.worlds.dataset import Dataset, FiniteEnvironment, freeze
+from sdi.worlds.named import named_world
+from sdi.worlds.world import Rows
+
+# One record for all: JAX compiles once for each.
+QUICK = Settings(
+    iterations=3,
+    interventions=4,
+    rows_per_intervention=40,
+    observational_rows=200,
+    batch=32,
+    fit_steps=20,
+    refit_steps=5,
+    hidden=4,
+    target_steps=3,
+    target_configurations=2,
+    scoring_configurations=3,
+    chains=2,
+    sweeps=8,
+)
+
+
+def easy() -> Dataset:
+    world = named_world("chain3", rng=np.random.default_rng(1), categories=3)
+    return freeze(world, observational=1000, environments=4, rows=200, rng=np.random.default_rng(1)).dataset
+
+
+def strained() -> Dataset:
+    """C is some function of A and B, which have six by six combinations: of these, 400 rows say little."""
+    rng = np.random.default_rng(0)
+    function = rng.integers(0, 3, (6, 6)).astype(np.uint8)
+
+    def draw(n: int) -> Rows:
+        rows = rng.integers(0, 6, (n, 3)).astype(np.uint8)
+        rows[:, 2] = function[rows[:, 0], rows[:, 1]]
+        return rows
+
+    parts = tuple(FiniteEnvironment(f"e{k}", draw(40)) for k in range(3))
+    return Dataset(("A", "B", "C"), (tuple("uvwxyz"), tuple("uvwxyz"), tuple("xyz")), draw(300), parts)
+
+
+@cache
+def states_of_both() -> tuple[State, ...]:
+    return tuple(state for state, _ in iterate(strained(), QUICK, seed=3))
+
+
+def bits(state: State) -> list[bytes]:
+    return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state)]
+
+
+CLAMP = Knowledge().clamp("ABC")
+
+# --------------------------------------------------------------------------------------------------- tables alone
+
+
+def test_tables_at_ease_are_all_there_is() -> None:
+    states = [state for state, _ in iterate(easy(), QUICK)]
+    assert not states[-1].tables.strained.any()
+    assert all(state.neural is None and state.winner is state.tables for state in states)
+    assert [bits(state) for state in states] == [
+        bits(State(of_tables, None, np.full(2, np.nan))) for of_tables, _ in tables.iterate(easy(), QUICK)
+    ]
+    assert stop_reason(states[-1], QUICK) == tables.stop_reason(states[-1].tables, QUICK) == "settled"
+
+
+def test_discovery_by_tables_alone_is_theirs() -> None:
+    found = discover(easy(), QUICK)
+    alone = discover(easy(), Settings(**{**vars(QUICK), "method": "tables"}))
+    assert (found.method, found.compared, in_words(found.compared)) == ("tables", (), "")
+    np.testing.assert_array_equal(found.probabilities, alone.probabilities)
+    np.testing.assert_array_equal(found.targets, alone.targets)
+    assert found.chains == alone.chains
+
+
+def test_jax_is_not_imported_where_tables_are_enough() -> None:
+    """It takes a second; in a process of its own, for here it is there already."""
+    program = (
+        "import sys, numpy as np, sdi\n"
+        "world = sdi.named_world('chain3', rng=np.random.default_rng(1), categories=3)\n"
+        "data = sdi.freeze(world, observational=1000, environments=4, rows=200, rng=np.random.default_rng(1)).dataset\n"
+        "found = sdi.discover(data, sdi.Settings(sweeps=8))\n"
+        "assert found.method == 'tables', found.method\n"
+        "assert not found.compared\n"
+        "assert 'jax' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+# --------------------------------------------------------------------------------------------------- both methods
+
+
+def test_networks_run_where_a_table_is_strained() -> None:
+    states = states_of_both()
+    assert states[0].neural is None
+    first = next(k for k, state in enumerate(states) if state.neural is not None)
+    assert [bits(State(state.tables, None, state.verdict)) for state in states[first:-1]] == [
+        bits(State(states[first - 1].tables, None, np.full(2, np.nan)))
+    ] * (len(states) - 1 - first)
+    assert [state.neural.iteration for state in states[first:] if state.neural] == [1, 2, 3]
+    assert [state.iteration for state in states] == list(range(1, len(states) + 1))
+    assert states[-1].tables.strained.any()
+
+
+def test_verdict_comes_with_the_last_state_and_decides() -> None:
+    *before, end = states_of_both()
+    assert all(np.isnan(state.verdict).all() and state.winner is state.tables for state in before)
+    assert np.isfinite(end.verdict).all()
+    assert stop_reason(end, QUICK) is not None
+    assert all(stop_reason(state, QUICK) is None for state in before)
+
+
+@pytest.mark.parametrize(("verdict", "winner"), [([-1.0, -2.0], "tables"), ([-2.0, -1.0], "neural")])
+def test_better_of_the_two_is_returned_and_the_other_shown(verdict: list[float], winner: str) -> None:
+    state = states_of_both()[-1]._replace(verdict=np.array(verdict))
+    assert state.winner is getattr(state, winner)
+    found = conclude(strained(), state, QUICK, Knowledge())
+    assert state.neural is not None
+    beliefs = {
+        "tables": tables.believed(state.tables, CLAMP),
+        "neural": np.asarray(neural.believed(state.neural, CLAMP)),
+    }
+    assert found.method == winner
+    np.testing.assert_array_equal(found.probabilities, beliefs[winner])
+    np.testing.assert_array_equal(believed(state, CLAMP), beliefs[winner])
+    np.testing.assert_array_equal(found.targets, getattr(state, winner).targets)
+    assert [each["method"] for each in found.compared] == ["tables", "neural"]
+    assert [each["log_likelihood"] for each in found.compared] == verdict
+    for each in found.compared:
+        graph = decide(beliefs[each["method"]]).parents
+        assert {(cause, effect) for cause, effect, _ in each["edges"]} == {
+            ("ABC"[j], "ABC"[i]) for i, j in np.argwhere(graph)
+        }
+    loser = "neural" if winner == "tables" else "tables"
+    assert in_words(found.compared) == (
+        f"{winner} predicts the held-out rows of interventions better than {loser} "
+        "(-1.0000 against -2.0000 nats for each untouched value)"
+    )
+    assert (found.chains is not None) == (winner == "tables")
+
+
+def test_discovery_of_a_strained_dataset_compares_both() -> None:
+    found = discover(strained(), QUICK, seed=3)
+    end = states_of_both()[-1]
+    assert [each["log_likelihood"] for each in found.compared] == end.verdict.tolist()
+    assert len(found.history) == found.iterations == end.iteration
+    assert found.method == ("tables" if end.verdict[0] >= end.verdict[1] else "neural")
+    assert found.interventions == end.interventions
+
+
+def test_time_that_is_granted_is_used_for_networks() -> None:
+    state = initial_state(easy(), QUICK, 0)
+    assert not wants_networks(state, QUICK)
+    assert wants_networks(state, Settings(**{**vars(QUICK), "seconds": 60.0}))
+    hard = state._replace(tables=state.tables._replace(strained=np.array([False, True, False])))
+    assert wants_networks(hard, QUICK)
+
+
+def test_run_cut_short_by_seconds_before_the_verdict_keeps_the_tables() -> None:
+    settings = Settings(**{**vars(QUICK), "seconds": 1000.0})
+    first, *_ = run(strained(), settings, Knowledge(), 3, spent=2000.0)
+    found = conclude(strained(), first.state, settings, Knowledge())
+    assert (found.method, found.reason, found.compared) == ("tables", "seconds", ())
+
+
+# ------------------------------------------------------------------------------------------- repeating and resuming
+
+
+def test_going_on_from_a_state_equals_never_having_stopped() -> None:
+    """From every state, also across the boundary between tables and networks, and up to the verdict."""
+    states = states_of_both()
+    assert {state.neural is None for state in states} == {False, True}
+    for k, state in enumerate(states):
+        rest = [reached for reached, _ in iterate(strained(), QUICK, seed=3, state=state)]
+        assert [bits(each) for each in rest] == [bits(each) for each in states[k + 1 :]]
+
+
+def test_initial_state_has_room_for_networks_where_they_are_wanted() -> None:
+    one, both = (initial_state(strained(), QUICK, 0, both=each) for each in (False, True))
+    assert one.neural is None
+    assert both.neural is not None
+    assert jax.tree.structure(both) == jax.tree.structure(states_of_both()[-1])
+    assert (one.iteration, one.interventions) == (both.iteration, both.interventions) == (0, 0)
+
+
+# --------------------------------------------------------------------------------------------------- what they see
+
+
+def test_neither_method_is_judged_on_rows_that_it_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    studied: dict[str, list[Any]] = {"tables": [], "neural": []}
+    judged: list[Any] = []
+    for name, module in (("tables", tables), ("neural", neural)):
+
+        def watched(world: Any, *rest: Any, _name: str = name, _inside: Any = module.iterate) -> Any:
+            studied[_name].append(world)
+            return _inside(world, *rest)
+
+        monkeypatch.setattr(module, "iterate", watched)
+
+    def judge(sample: Any, *rest: Any) -> Verdict:
+        judged.append(sample)
+        return Verdict(-1.0, -2.0)
+
+    monkeypatch.setattr(auto, "judge", judge)
+    list(iterate(strained(), QUICK, seed=3))
+    (sample,) = judged
+    everything, blind = studied["tables"]
+    assert isinstance(everything, Dataset)
+    assert blind is sample
+    assert studied["neural"] == [sample]
+    for environment, part, held in zip(everything.environments, sample.environments, sample.held_out, strict=True):
+        assert len(part.rows) + len(held) == len(environment.rows)
+        assert len(held) == 8
+
+
+def test_networks_begin_where_tables_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts: list[Any] = []
+    inside = neural.initial_state
+
+    def watched(world: Any, settings: Settings, seed: int, start: Any = None) -> Any:
+        starts.append(start)
+        return inside(world, settings, seed, start)
+
+    monkeypatch.setattr(neural, "initial_state", watched)
+    monkeypatch.setattr(neural, "iterate", lambda *given: iter(()))  # where they begin is all that matters here
+    monkeypatch.setattr(auto, "judge", lambda *given: Verdict(-1.0, -2.0))
+    for make, settings in ((easy, Settings(**{**vars(QUICK), "seconds": 1000.0})), (strained, QUICK)):
+        *_, (state, _) = iterate(make(), settings)
+        np.testing.assert_array_equal(starts[-1], tables.decided(state.tables, CLAMP, settings))
+    easily, hardly = starts
+    assert np.isfinite(easily).all()
+    assert np.isnan(hardly).any()
+
+
+def test_knowledge_is_kept_by_both() -> None:
+    known = Knowledge(required=[("C", "A")], forbidden=[("B", "C")])
+    *_, (state, _) = iterate(strained(), QUICK, known)
+    clamp = known.clamp("ABC")
+    assert state.neural is not None
+    for beliefs in (tables.believed(state.tables, clamp), np.asarray(neural.believed(state.neural, clamp))):
+        assert [beliefs[0, 2], beliefs[2, 0], beliefs[2, 1]] == [1, 0, 0]
