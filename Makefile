@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/
 PIP := $(RUN)python -m pip --disable-pip-version-check
 
-.PHONY: demo test check format lint types clean
+.PHONY: demo test check format lint types baselines clean
 
 demo: $(VENV)/installed
 	$(RUN)sdi demo --out demo
@@ -21,6 +21,13 @@ check: $(VENV)/installed-dev
 format: $(VENV)/installed-dev
 	$(RUN)ruff format .
 	$(RUN)ruff check --fix .
+
+# The last three ask for old copies of standard modules (typing, dataclasses) and for CUDA: what they use of the rest is in
+# the extra. Torch first, so that a build for the CPU that is at hand is kept.
+baselines: $(VENV)/installed-dev
+	$(PIP) install --quiet -c constraints.txt torch==2.13.0
+	$(PIP) install --quiet -c constraints.txt -e '.[dev,baselines]'
+	$(PIP) install --quiet -c constraints.txt --no-deps graphical-model-learning graphical-models conditional-independence
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

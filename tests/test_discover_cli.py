@@ -23,12 +23,18 @@ from sdi.networks import load
 from sdi.worlds.dataset import OBSERVATIONAL
 
 SMALL = {
-    "method": "neural",
-    **{"fit_steps": 20, "batch": 32, "interventions": 4, "rows_per_intervention": 100},
+    **{"method": "tables", "interventions": 4, "rows_per_intervention": 100, "observational_rows": 200, "sweeps": 5},
+    **{"margin": 1e-9, "agreement": 0.0},  # never sure enough to stop before the limit
+}
+NEURAL = {
+    **{"method": "neural", "fit_steps": 20, "batch": 32, "interventions": 4, "rows_per_intervention": 100},
     **{"scoring_batches": 2, "scoring_configurations": 5, "prediction_batches": 2},
     **{"estimator": "ratio", "targets": "deterioration"},  # what compiles fastest; test_runs.py has the others
 }
-FAST = [part for name, value in SMALL.items() for part in ("--set", f"{name}={value}")]
+FAST, NETWORKS = (
+    ["--no-report", *(part for name, value in each.items() for part in ("--set", f"{name}={value}"))]
+    for each in (SMALL, NEURAL)
+)
 RESULTS = {"edges.csv", "graph.json", "environments.csv", "settings.json", "history.jsonl", "checkpoint.npz"}
 
 
@@ -81,7 +87,7 @@ def test_folder_holds_edges_graph_environments_settings_history_and_checkpoint(d
     assert (done / "environments.csv").read_text().splitlines()[0] == "environment,variable,probability"
     assert list(read_environments(done / "environments.csv")) == ["3.1", "3.2", "3.3", "3.4"]
     found = content(done / "graph.json")
-    assert list(found) == ["names", "edges", "removed", "reason", "iterations", "interventions"]
+    assert list(found) == ["names", "edges", "removed", "reason", "iterations", "interventions", "method", "warnings"]
     assert (found["reason"], found["iterations"], found["interventions"]) == ("iterations", 3, 12)
     listed = {(edge["cause"], edge["effect"]): edge["probability"] for edge in (*found["edges"], *found["removed"])}
     above = {(names[j], names[i]): probabilities[i, j] for i in range(3) for j in range(3) if probabilities[i, j] > 0.5}
@@ -94,7 +100,8 @@ def test_settings_say_everything_that_makes_the_run(done: Path) -> None:
     assert made_of["seed"] == 1
     assert set(made_of["settings"]) == {each.name for each in fields(Settings)}
     assert made_of["settings"] | SMALL | {"iterations": 3} == made_of["settings"]
-    assert set(made_of["versions"]) == {"sdi", "jax", "numpy"}
+    assert set(made_of["versions"]) == {"sdi", "jax", "numpy", "scipy"}
+    assert (made_of["bootstrap"], made_of["report"]) == (0, False)
     assert made_of["knowledge"] == {"required": [], "forbidden": [], "only": None}
 
 
@@ -139,7 +146,7 @@ def test_measures_of_the_graph_are_those_of_what_is_left_after_cycles_went(tmp_p
     removed = 0
     for seed in range(8):
         out = tmp_path / str(seed)
-        options = (*FAST, "--iterations", 1, "--set", "belief_start=2", "--seed", seed, "--out", out)
+        options = (*NETWORKS, "--iterations", 1, "--set", "belief_start=2", "--seed", seed, "--out", out)
         text = succeed("discover", "chain3", *options).stdout
         found, measures = content(out / "graph.json"), content(out / "metrics.json")
         edges = {(edge["cause"], edge["effect"]) for edge in found["edges"]}
@@ -248,6 +255,8 @@ def test_every_choice_about_a_table_is_kept_and_taken_up_again(tmp_path: Path) -
 
 # -------------------------------------------------------------------------------------------------- errors
 
+KNOWN = ("--method", "neural", "--set", "targets=known")
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -263,7 +272,7 @@ def test_every_choice_about_a_table_is_kept_and_taken_up_again(tmp_path: Path) -
         (("TABLE", "--environment", "environment", "--knowledge", "UNKNOWN"), "line 2: expected a known variable, got"),
         (("chain3", "--bins", "3", "--drop", "A"), "chain3 is no table"),
         (("TABLE", "--environment", "environment", "--redrawn", "--categories", "3"), "drop --categories, --redrawn"),
-        (("TABLE", "--environment", "environment", "--set", "targets=known"), "does not declare its target"),
+        (("TABLE", "--environment", "environment", *KNOWN), "does not declare its target"),
         (("chain3", "--environment", "environment"), "chain3 is no table"),
         (("chain3", "--set", "sparsty=1"), "unknown setting 'sparsty'; did you mean 'sparsity'?"),
         (("chain3", "--set", "sparsity"), "expected name=value"),
@@ -280,7 +289,11 @@ def test_every_choice_about_a_table_is_kept_and_taken_up_again(tmp_path: Path) -
         (("chain3", "--require", "A->B", "--forbid", "A->B"), "both required and forbidden"),
         (("chain3", "--hard", "--intervention", "soft"), "exclude each other"),
         (("chain3", "--at-once", "4"), "cannot touch 4 variables"),
-        (("chain3", "--resume", "somewhere"), "drop --iterations, --out, --set, WORLD"),
+        (("chain3", "--resume", "somewhere"), "drop --iterations, --no-report, --out, --set, WORLD"),
+        (("chain3", "--bootstrap", "5"), "drop --bootstrap, or write a table of it with `sdi simulate` first"),
+        (("chain3", "--method", "tabels"), "unknown method 'tabels'; choose from auto, tables, neural"),
+        (("chain3", "--method", "tables", "--set", "method=neural"), "method is given twice"),
+        (("chain3", "--knowledge", "UNKNOWN"), "line 2: expected a known variable, got 'Z'"),
         ((), "expected `sdi discover WORLD --out DIR`"),
     ],
 )
@@ -291,7 +304,7 @@ def test_wrong_input_is_one_line_and_leaves_no_run(
     places = {"TABLE": str(table), "UNKNOWN": str(tmp_path / "unknown.txt")}
     filled = [places.get(argument, argument) for argument in arguments]
     limits = [] if "--iterations" in filled else ["--iterations", "1"]
-    small = [] if "targets=known" in filled else FAST
+    small = [] if "--method" in filled else FAST
     result = run("discover", *filled, *small, *limits, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert result.stderr.startswith("error: ")
@@ -357,17 +370,18 @@ def test_terminal_gets_a_live_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     screen = io.StringIO()
     monkeypatch.setattr(watch, "_err", Console(file=screen, force_terminal=True, width=200))
     discover(tmp_path)
-    assert "iteration 3 of at most 3, 12 interventions, 0 of 6 edges decided, " in screen.getvalue()
-    assert "distance from the truth" in screen.getvalue()
+    last = r"iteration 3 of at most 3, 12 interventions, \d of 6 edges decided, R-hat \d\.\d\d, \d+ s, distance from"
+    assert re.search(last, screen.getvalue())
+    assert "compiling" not in screen.getvalue()
 
 
 # ----------------------------------------------------------------------------------------------------- demo
 
 
 def test_demo_replaces_its_own_folder_and_no_other(done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo_command, "HOW", Settings(**SMALL, iterations=1))
+    monkeypatch.setattr(demo_command, "OF_NETWORK", Settings(**SMALL, iterations=1))
     for _ in range(2):
-        result = succeed("demo", "--out", tmp_path)
+        result = succeed("demo", "--simulated", "--no-report", "--out", tmp_path)
         assert "simulated" in result.stderr
         assert f"wrote {tmp_path / 'graph.json'}" in result.stdout
     assert content(tmp_path / "graph.json")["names"] == [each.name for each in load("earthquake").variables]

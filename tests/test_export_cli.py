@@ -14,10 +14,11 @@ from typer.testing import CliRunner, Result
 
 from sdi.cli.app import app
 from sdi.cli.export import ROWS
+from sdi.collected import Table
 from sdi.formats import run as files
 from sdi.formats.bif import parse_bif, read_bif
 from sdi.plans import Plan, as_dict, plan_from_dict
-from sdi.sources import Simulated, Table
+from sdi.sources import Simulated
 from sdi.worlds.fitted import fitted_network
 
 

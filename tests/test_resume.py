@@ -23,7 +23,8 @@ SMALL = {
 }
 LONG = {**SMALL, "fit_steps": 200, "batch": 64, "interventions": 16, "iterations": 120, "patience": 1000}
 FAST, LASTING = (
-    [part for name, value in each.items() for part in ("--set", f"{name}={value}")] for each in (SMALL, LONG)
+    ["--no-report", *(part for name, value in each.items() for part in ("--set", f"{name}={value}"))]
+    for each in (SMALL, LONG)
 )
 
 

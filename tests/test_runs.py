@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sdi.collected import Table
 from sdi.formats import run as files
 from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
 from sdi.plans import Plan, as_dict, other_versions, plan_from_dict
 from sdi.runs import Outcome, resumed, started
-from sdi.sources import Simulated, Table, check_unchanged, lasting, study
+from sdi.sources import Cells, Simulated, check_unchanged, lasting, study
 from sdi.worlds.dataset import freeze
 from sdi.worlds.named import named_world
 from sdi.worlds.tables import Table as Mechanism
@@ -67,14 +68,17 @@ def stumble(folder: Path, plan: Plan) -> Outcome:
         (replace(CHAIN, redrawn=True), {"estimator": "paper", "targets": "random"}),
         (None, {}),
         (None, {"estimator": "ratio", "targets": "deterioration"}),
+        (CHAIN, {"method": "tables", "sweeps": 5, "margin": 1e-9}),
+        (None, {"method": "tables", "sweeps": 5, "agreement": 0.0}),
     ],
-    ids=["default", "ratio", "paper, redrawn", "table", "table, ratio"],
+    ids=["default", "ratio", "paper, redrawn", "table", "table, ratio", "tables", "table, tables"],
 )
 def test_cut_run_comes_to_the_same_bits(
     tmp_path: Path, rows: Table, source: Simulated | None, changes: dict[str, Any]
 ) -> None:
     knowledge = Knowledge(required=[("A", "B")])
-    plan = Plan(source=source or rows, settings=Settings(**SIZE | changes), knowledge=knowledge, seed=5)
+    settings = Settings(**SIZE | changes)
+    plan = Plan(source=source or rows, settings=settings, knowledge=knowledge, seed=5, report=False)
     whole, cut = follow(tmp_path / "whole", plan), stumble(tmp_path / "cut", plan)
     assert whole.graph == cut.graph
     assert whole.metrics == cut.metrics
@@ -86,8 +90,9 @@ def test_cut_run_comes_to_the_same_bits(
 
 def test_plan_survives_json(rows: Table) -> None:
     knowledge = Knowledge(required=[("A", "B")], forbidden=[("B", "C")], only=[("A", "C")])
-    for source in (rows, replace(CHAIN, redrawn=True, intervention="pinned", untouched=0.25)):
-        plan = Plan(source=source, settings=Settings.paper(hidden=7), knowledge=knowledge, seed=9, command="demo")
+    for source in (rows, replace(CHAIN, redrawn=True, intervention="pinned", untouched=0.25), Cells()):
+        settings = Settings.paper(hidden=7)
+        plan = Plan(source=source, settings=settings, knowledge=knowledge, seed=9, command="demo", bootstrap=3)
         as_text = files.as_json(as_dict(plan, plan.study()))
         assert plan_from_dict(files.json.loads(as_text)) == plan
 
@@ -96,7 +101,7 @@ def test_other_versions_are_told() -> None:
     now = as_dict(Plan(source=CHAIN), study(CHAIN, temperature=1, seed=0))
     assert other_versions(now) == {}
     assert other_versions({**now, "versions": {**now["versions"], "jax": "0.0"}})["jax"][0] == "0.0"
-    assert set(other_versions({})) == {"sdi", "jax", "numpy"}
+    assert set(other_versions({})) == {"sdi", "jax", "numpy", "scipy"}
 
 
 def test_error_before_the_first_iteration_leaves_no_run(tmp_path: Path, rows: Table) -> None:

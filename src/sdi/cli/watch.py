@@ -30,10 +30,10 @@ class Watch:
         self._run, self._settings = run, run.plan.settings
         self._open = int(knowledge.clamp(names).open.sum())
         self._record = run.last
-        self._took: float | None = None  # seconds of the latest iteration or refit
-        self._refits = run.refitted
+        self._took: float | None = None  # seconds of the latest iteration
+        self._refits = self._before = run.refitted
         self._start = time.monotonic() - run.seconds
-        self._latest = time.monotonic()
+        self._latest = time.monotonic()  # when the latest iteration ended
         self._said = -QUIET
         self._spinner = Spinner("dots")
         self._live: AbstractContextManager[object] = (
@@ -51,10 +51,9 @@ class Watch:
 
     def show(self, record: Mapping[str, Any]) -> None:
         """The latest record."""
-        self._record = dict(record)
+        now = time.monotonic()
+        self._record, self._took, self._latest = dict(record), now - self._latest, now
         self._tick()
-        if self._run.finished:
-            self._took = None  # a refit takes longer than an iteration
 
     def show_refit(self, made: int) -> None:
         """How many refits there are."""
@@ -62,11 +61,9 @@ class Watch:
         self._tick()
 
     def _tick(self) -> None:
-        now = time.monotonic()
-        self._took, self._latest = now - self._latest, now
-        if not _err.is_terminal and now - self._said >= QUIET:
+        if not _err.is_terminal and time.monotonic() - self._said >= QUIET:
             show.remark(self._line())
-            self._said = now
+            self._said = time.monotonic()
 
     def _render(self) -> Spinner:
         self._spinner.update(text=Text(self._line(), no_wrap=True, overflow="ellipsis"))
@@ -75,8 +72,8 @@ class Watch:
     def _line(self) -> str:
         seconds = f"{time.monotonic() - self._start:.0f} s"
         run, record = self._run, self._record
-        if run.plan.bootstrap and run.finished and self._refits < run.plan.bootstrap:
-            return ", ".join([f"refit {self._refits + 1} of {run.plan.bootstrap}", seconds, *self._refits_left()])
+        if run.plan.bootstrap and run.finished:
+            return ", ".join([f"{self._refits} of {run.plan.bootstrap} refits", seconds, *self._refits_left()])
         stage, iteration = _stage(run.state)
         of = f"iteration {iteration} of at most {self._settings.iterations}"
         if record is None:
@@ -113,8 +110,9 @@ class Watch:
         return [f"the next in about {duration(self._took * growth)}"]
 
     def _refits_left(self) -> list[str]:
-        ahead = self._run.plan.bootstrap - self._refits
-        return [] if self._took is None else [f"about {duration(self._took * ahead)} left"]
+        made, ahead = self._refits - self._before, self._run.plan.bootstrap - self._refits
+        spent = time.monotonic() - self._latest
+        return [f"about {duration(spent / made * ahead)} left"] if made and ahead else []
 
 
 def _stage(state: State) -> tuple[str, int]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sdi.graphs import BoolMatrix
 from sdi.method.beliefs import Clamp, Knowledge, decide
 from sdi.method.judge import Sample, judge, take_sample
 from sdi.method.settings import Settings
@@ -17,6 +16,9 @@ from sdi.worlds.world import World
 if TYPE_CHECKING:  # it brings in JAX, which takes a second that tables do not need
     from sdi.method.neural.iterate import Info as NeuralInfo
     from sdi.method.neural.iterate import State as NeuralState
+
+
+AFFORDABLE = 400  # variables times the states of the largest: networks then need minutes
 
 
 class State(NamedTuple):
@@ -76,8 +78,10 @@ def stop_reason(state: State, settings: Settings) -> str | None:
 
 
 def wants_networks(state: State, settings: Settings) -> bool:
-    """Whether networks might do better: a table is strained, or so much time was granted that they may as well try."""
-    return bool(state.tables.strained.any()) or settings.seconds is not None
+    """Whether networks might do better in a time that one would wait: a table is strained and the world not too large,
+    or a limit on seconds says how long one would wait."""
+    numbers = len(state.tables.strained) * state.tables.states
+    return settings.seconds is not None or (bool(state.tables.strained.any()) and numbers <= AFFORDABLE)
 
 
 def iterate(
@@ -96,33 +100,28 @@ def iterate(
         yield state, info
     if stop_reason(state, settings) is not None:
         return
+    from sdi.method.neural.iterate import believed as beliefs
     from sdi.method.neural.iterate import initial_state as initial
     from sdi.method.neural.iterate import iterate as networks
 
     sample = take_sample(world, settings, seed)
-    studied = sample if world.environments else world
-    begun = state.neural or initial(studied, settings, seed, start=tables.decided(state.tables, clamp, settings))
+    studied, blind = (
+        (sample, _blind(sample, settings, knowledge, seed)) if world.environments else (world, state.tables)
+    )
+    begun = state.neural or initial(studied, settings, seed, start=tables.decided(blind, clamp, settings))
     state, latest = state._replace(neural=begun), None
     for reached, of_networks in networks(studied, settings, knowledge, seed, begun):
         if latest is not None:
             yield state, latest
         state, latest = state._replace(neural=reached), of_networks
-    state = state._replace(verdict=_verdict(state, sample, world, clamp, settings, knowledge, seed))
+    of_neural = np.asarray(beliefs(state.neural or begun, clamp))
+    graphs = [decide(tables.believed(blind, clamp)).parents, decide(of_neural).parents]
+    state = state._replace(verdict=np.array(judge(sample, graphs[0], graphs[1], settings, seed)))
     if latest is not None:
         yield state, latest
 
 
-def _verdict(
-    state: State, sample: Sample, world: World, clamp: Clamp, settings: Settings, knowledge: Knowledge, seed: int
-) -> NDArray[np.float64]:
-    """Of graphs that were both found without the held-out rows."""
-    from sdi.method.neural.iterate import believed as of_networks
-
-    blind = state.tables
-    if world.environments:
-        *_, (blind, _) = tables.iterate(sample, settings, knowledge, seed)
-    graphs: list[BoolMatrix] = [
-        decide(tables.believed(blind, clamp)).parents,
-        decide(np.asarray(of_networks(state.neural, clamp))).parents,  # type: ignore[arg-type]
-    ]
-    return np.array(judge(sample, graphs[0], graphs[1], settings, seed))
+def _blind(sample: Sample, settings: Settings, knowledge: Knowledge, seed: int) -> TablesState:
+    """Tables that have not seen the held-out rows."""
+    *_, (state, _) = tables.iterate(sample, settings, knowledge, seed)
+    return state

@@ -5,6 +5,7 @@ This is the paper's own criterion: a wrong mechanism fails where something was c
 Legend: M variables, E environments, R rows.
 """
 
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -90,7 +91,7 @@ def _ratios(
     block: Block, i: int, parents: NDArray[np.bool_], cardinalities: tuple[int, ...], settings: Settings
 ) -> NDArray[np.float64]:
     members = tuple(np.flatnonzero(parents).tolist())
-    combinations = int(np.prod([cardinalities[j] for j in members], dtype=np.int64))
+    combinations = prod(cardinalities[j] for j in members)
     if min(combinations, len(block.rows)) * cardinalities[i] * (block.environments + 1) > LARGEST_TABLE:
         members, combinations = (), 1
     counts = environment_counts(block, i, members, cardinalities)

@@ -103,6 +103,9 @@ class Settings:
                 f"estimator {self.estimator!r} learns from one intervention at a time and cannot find targets by "
                 "likelihood-ratio; choose targets='deterioration', or estimator='flips'"
             )
+        for name in ("sample_size", "expected_parents"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be a number above 0; got {getattr(self, name)}")
         if not 0 < self.margin < 0.5:
             raise ValueError(f"margin must lie between 0 and 0.5; got {self.margin}")
 

@@ -22,6 +22,7 @@ SAME = 0.5  # nats between two that did
 NEAR = 8.0  # nats below the top from which a chain may start
 MANY_PARENTS = 5  # a table of so many is mostly empty
 FEW_ROWS = 30  # for each number that a table holds
+LOOKS = 6  # iterations on the same rows, each with twice as many draws
 CONFIRMED = 2  # iterations with new rows that must leave a decided graph as it was
 
 
@@ -37,7 +38,9 @@ class State(NamedTuple):
     targets: NDArray[np.float32]  # [E, M] of a finite world's environments, else of the last iteration's
     r_hat: float
     effective: float
-    strained: BoolMatrix  # [M] whose table holds more than the rows can say, or should have held more
+    strained: BoolMatrix  # [M] whose table holds more than the rows can say, or could not hold one parent more
+    states: int  # of the variable with most of them
+    finite: bool  # whether the rows are all there are: then each iteration draws twice as often from the same posterior
 
 
 class Info(NamedTuple):
@@ -58,17 +61,26 @@ def initial_state(world: World, settings: Settings, seed: int) -> State:
     size, chains = len(world.names), settings.chains
     nothing = np.zeros((len(world.environments), size), np.float32)
     return State(
-        0, 0, 0.0,
-        np.zeros((chains, size, size), bool), np.zeros((0, chains, size), bool),
-        np.full((size, size), 0.5, np.float32), nothing, np.inf, 0.0, np.zeros(size, bool),
-    )  # fmt: skip
+        iteration=0,
+        interventions=0,
+        stable=0.0,
+        parents=np.zeros((chains, size, size), bool),
+        touched=np.zeros((0, chains, size), bool),
+        probabilities=np.full((size, size), 0.5, np.float32),
+        targets=nothing,
+        r_hat=np.inf,
+        effective=0.0,
+        strained=np.zeros(size, bool),
+        states=max(world.cardinalities),
+        finite=bool(world.environments),
+    )
 
 
 def stop_reason(state: State, settings: Settings) -> str | None:
     """Why there is no further iteration; None if there is one. Never looks at the truth."""
     if state.stable >= CONFIRMED:
         return "settled"
-    if state.iteration >= settings.iterations:
+    if state.iteration >= (min(settings.iterations, LOOKS) if state.finite else settings.iterations):
         return "iterations"
     if settings.all_interventions is not None and state.interventions >= settings.all_interventions:
         return "interventions"
@@ -127,8 +139,14 @@ class Seen:
 
     @property
     def targets(self) -> list[list[tuple[int, ...] | None]]:
-        known = self.settings.targets not in ("random", "ignored")
-        return [[each.target if known else None for each in block] for block in self.environments]
+        heeded = self.settings.targets not in ("random", "ignored")
+        for each in (each for block in self.environments for each in block):
+            if self.settings.targets == "known" and each.target is None:
+                raise ValueError(
+                    f"targets='known', but environment {each.name!r} does not declare its target; "
+                    "declare it, or choose another way to find targets"
+                )
+        return [[each.target if heeded else None for each in block] for block in self.environments]
 
     def look(self, iteration: int) -> bool:
         """See more of the world; whether there was more. A finite one shows all it has at once."""
@@ -142,6 +160,8 @@ class Seen:
             rows, parts = studied.observe(2**62, rng), [each.observe(2**62, rng) for each in visited]
         else:
             count = settings.interventions or max(16, 2 * len(world.names))
+            if settings.all_interventions is not None:
+                count = min(count, settings.all_interventions - self.interventions)
             visited = tuple(studied.intervene(rng) for _ in range(count))
             rows = studied.observe(settings.observational_rows or settings.fit_steps * settings.batch, rng)
             parts = [each.observe(settings.rows_per_intervention, rng) for each in visited]
@@ -166,7 +186,7 @@ def _iteration(
     if again:
         walks = [
             Walk(problem, parents, problem.split(touched), rng)
-            for parents, touched in zip(state.parents, state.touched.swapaxes(0, 1), strict=True)
+            for parents, touched in zip(state.parents, np.swapaxes(state.touched, 0, 1), strict=True)
         ]
     else:
         walks = _starts(problem, prepared, settings.chains, rng)
@@ -192,6 +212,8 @@ def _iteration(
         latest,
         *walked.agreement,
         _strained(problem, prepared, decide(probabilities).parents),
+        state.states,
+        state.finite,
     )
     rows = sum(float(block.times.sum()) for block in problem.blocks)
     visited = seen.environments[-1][-seen.latest :]
@@ -202,26 +224,26 @@ def _iteration(
 
 
 def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix) -> BoolMatrix:
-    """Variables with many parents, with few rows for each number of their table, or with too large a table ``[M]``."""
+    """Variables with many parents, or with too few rows for the table that one parent more would make ``[M]``."""
     cardinalities = np.array(problem.families[0].cardinalities, dtype=float)
     numbers = np.where(parents, cardinalities[None, :], 1.0).prod(axis=1) * (cardinalities - 1)
     rows = min(float(block.times.sum()) for block in problem.blocks)
+    one_more = numbers * np.median(cardinalities)
     too_large = np.isin(np.arange(len(parents)), prepared.too_large)
-    return np.asarray(too_large | (parents.sum(axis=1) >= MANY_PARENTS) | (numbers * FEW_ROWS > rows))
+    return np.asarray(too_large | (parents.sum(axis=1) >= MANY_PARENTS) | (one_more * FEW_ROWS > rows))
 
 
 def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Generator) -> list[Walk]:
     """Where chains begin: at the top, and wherever else a search ended that is nearly as high."""
-    found: list[Walk] = []
-    for k in range(SEARCHES):
-        walk = Walk(problem, prepared.parents, prepared.touched if k == 0 else problem.no_targets(), rng)
-        if k == 0 and prepared.parents.any():
-            climb(walk, range(len(walk.choice)))
-        else:
-            cool(walk)
+    first = Walk(problem, prepared.parents, prepared.touched, rng)
+    climb(first, range(len(first.choice)))
+    found, required = [first], problem.clamp.value > 0.5
+    for _ in range(SEARCHES):
+        walk = Walk(problem, required, problem.no_targets(), rng)
+        cool(walk)
         found.append(walk)
         top = max(each.score for each in found)
-        if sum(each.score > top - SAME for each in found) >= 2:
+        if sum(each.score > top - SAME for each in found[1:]) >= 2:  # the first is no search of its own
             break
     found.sort(key=lambda each: -each.score)
     high = [walk for walk in found if walk.score > found[0].score - NEAR]
@@ -237,20 +259,13 @@ class _Walked(NamedTuple):
 def _walk(walks: list[Walk], draws: int) -> _Walked:
     """So many sweeps of every chain after a few that do not count; what was seen in each half of each."""
     half = max(draws // 2, 2)
-    means, variances, touched = [], [], []
+    means, variances = [], []  # of edges and, below them, of targets [M + E, M]
     for walk in walks:
         for _ in range(max(draws // 10, 2)):
             walk.sweep()
         for _ in range(2):
-            total, square = np.zeros((2, len(walk.choice), len(walk.choice)))
-            seen = np.zeros((sum(len(each) for each in walk.touched), len(walk.choice)))
-            for _ in range(half):
-                edges = walk.sweep()
-                total, square = total + edges, square + edges**2
-                seen += np.concatenate(walk.touched)
-            means.append(total / half)
-            variances.append(np.maximum(square / half - (total / half) ** 2, 0) * half / (half - 1))
-            touched.append(seen / half)
-    return _Walked(
-        np.mean(means, axis=0), np.mean(touched, axis=0), agreement(np.stack(means), np.stack(variances), half)
-    )
+            seen = [np.concatenate([walk.sweep(), *walk.touched]) for _ in range(half)]
+            means.append(np.mean(seen, axis=0))
+            variances.append(np.var(seen, axis=0, ddof=1))
+    size, mean = len(walks[0].choice), np.mean(means, axis=0)
+    return _Walked(mean[:size], mean[size:], agreement(np.stack(means), np.stack(variances), half))

@@ -20,6 +20,7 @@ from sdi.method.tables.phase2_score import Bdeu
 
 HOPELESS = 25.0  # nats below a subset: nobody will ever draw such a set
 EXTENDED = 48  # sets of a size to which one more parent is added
+LARGEST_TABLE = 2_000  # cells that all rows are multiplied by at once
 LARGEST_SCREEN = 120_000_000  # numbers in the matrix of all rows and states; of more rows only as many are looked at
 Array = NDArray[np.float64]
 
@@ -38,13 +39,19 @@ class Screen:
             self.seen[np.arange(len(self.rows)), self.first[j] + self.rows[:, j]] = 1
 
     def gains(self, child: int, parents: Sequence[int] = ()) -> Array:
-        """Nats that each variable would add as one more parent, in the marginal likelihood of the child ``[M]``."""
+        """Nats that each variable would add as one more parent, in the marginal likelihood of the child ``[M]``.
+
+        Of parents with more combinations than can be held at once, only the first few are taken into account.
+        """
         states = int(self.cardinalities[child])
+        given = list(parents)
+        while given and np.prod(self.cardinalities[given], dtype=float) * states > LARGEST_TABLE:
+            given.pop()
         code = np.zeros(len(self.rows), dtype=np.intp)
-        for j in parents:
+        for j in given:
             code = code * self.cardinalities[j] + self.rows[:, j]
         different, code = np.unique(code, return_inverse=True)
-        q = int(np.prod(self.cardinalities[list(parents)], dtype=np.int64))
+        q = int(np.prod(self.cardinalities[given], dtype=np.int64))
         cells = np.zeros((len(self.rows), len(different) * states), dtype=np.float32)
         cells[np.arange(len(code)), code * states + self.rows[:, child]] = self.times
         counts = (cells.T @ self.seen).astype(np.float64)  # [q r, V]
@@ -83,10 +90,10 @@ class Limits(NamedTuple):
 
 
 class Considered(NamedTuple):
-    """A family, its counts, and whether a table that might have been better was too large for it."""
+    """A family, its counts in each block, and whether a table that might have been better was too large for it."""
 
     family: Family
-    counts: Counts
+    counts: list[Counts]
     too_large: bool
 
 
@@ -94,7 +101,7 @@ def consider(
     child: int,
     candidates: tuple[int, ...],
     required: int,
-    block: Block,
+    blocks: Sequence[Block],
     cardinalities: tuple[int, ...],
     limits: Limits,
 ) -> Considered:
@@ -104,10 +111,17 @@ def consider(
     """
     states = np.array([cardinalities[j] for j in candidates], dtype=float)
     base = tuple(range(required))
-    size = _full_size(len(candidates) - required, limits)
+    size = _full_size(len(candidates) - required, limits._replace(parents=max(0, limits.parents - required)))
+    if states[:required].prod() * cardinalities[child] > limits.cells:
+        raise ValueError(
+            f"the required parents of one variable have {states[:required].prod():,.0f} combinations, too many for a "
+            f"table of at most {limits.cells:,} cells; require fewer, raise largest_table, or choose method='neural'"
+        )
     wanted = [base[:k] for k in range(required)]  # leading up to those required; never chosen
     wanted += [(*base, *more) for k in range(size + 1) for more in combinations(range(required, len(candidates)), k)]
-    family, counts, too_large = Family(child, candidates, (), cardinalities), np.zeros(0, dtype=np.int64), False
+    family, too_large = Family(child, candidates, (), cardinalities), False
+    counts: list[Counts] = [np.zeros(0, dtype=np.int64) for _ in blocks]
+    best: tuple[int, ...] = ()
     reached = -1  # members of the largest set so far
     while True:
         fitting = [
@@ -115,23 +129,25 @@ def consider(
             for each in wanted
             if len(each) <= required or states[list(each)].prod() * cardinalities[child] <= limits.cells
         ]
+        left_out = set(wanted).difference(fitting)
         known = len(family.sets)
         family = Family(child, candidates, (*family.sets, *fitting), cardinalities)
-        counts = np.concatenate([counts, family.count(block, first=known)])
-        scores = Bdeu(family, limits.sample_size)(counts)
+        counts = [
+            np.concatenate([old, family.count(block, first=known)]) for old, block in zip(counts, blocks, strict=True)
+        ]
+        score = Bdeu(family, limits.sample_size)
+        scores = np.sum([score(each) for each in counts], axis=0)
         best = family.sets[int(np.argmax(scores))]
-        too_large = too_large or any(set(best) < set(each) for each in set(wanted) - set(fitting))
+        too_large = too_large or any(set(best) < set(each) and len(each) == len(best) + 1 for each in left_out)
         family, counts, scores = _pruned(family, counts, scores, required)
         largest = max(len(each) for each in family.sets)
-        if not fitting or largest >= min(len(candidates), max(limits.parents, required)):
-            return Considered(family, counts, too_large)
         grown, wanted = largest > reached, _extended(family, scores, largest)
         reached = largest
-        if not grown or not wanted:
+        if not fitting or not grown or not wanted or largest >= min(len(candidates), limits.parents):
             return Considered(family, counts, too_large)
 
 
-def _pruned(family: Family, counts: Counts, scores: Array, required: int) -> tuple[Family, Counts, Array]:
+def _pruned(family: Family, counts: list[Counts], scores: Array, required: int) -> tuple[Family, list[Counts], Array]:
     """Without the sets that have a subset so much better that nobody will ever draw them."""
     place = {each: s for s, each in enumerate(family.sets)}
     best: list[float] = []  # of a set and all its subsets
@@ -147,10 +163,11 @@ def _pruned(family: Family, counts: Counts, scores: Array, required: int) -> tup
             s = family.bases[s - 1][0]
             kept.add(s)
     chosen = sorted(kept)
-    tables = [counts[family.first_row[s] * family.states : family.first_row[s + 1] * family.states] for s in chosen]
+    cells = [slice(*(family.first_row[s : s + 2] * family.states)) for s in chosen]
+    fewer = [np.concatenate([each[part] for part in cells]) for each in counts]
     sets = tuple(family.sets[s] for s in chosen)
     smaller_family = Family(family.child, family.candidates, sets, family.cardinalities)
-    return smaller_family, np.concatenate(tables), scores[chosen]
+    return smaller_family, fewer, scores[chosen]
 
 
 def _without_one(members: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -162,7 +179,7 @@ def _full_size(candidates: int, limits: Limits) -> int:
     while size < min(candidates, limits.parents) and total + comb(candidates, size + 1) <= limits.sets:
         size += 1
         total += comb(candidates, size)
-    return max(size, min(2, candidates))
+    return max(size, min(2, candidates, limits.parents))
 
 
 def _extended(family: Family, scores: Array, largest: int) -> list[tuple[int, ...]]:

@@ -114,3 +114,22 @@ def set_priors(family: Family, odds: float, required: Mapping[int, bool] | NDArr
     """Log prior of each parent set, up to a constant; -inf for one without a required parent ``[S]``."""
     lacking = ~family.members[:, [bool(required[j]) for j in family.candidates]].all(axis=1)
     return np.where(lacking, -np.inf, family.members.sum(axis=1) * odds)
+
+
+def graph_score(
+    block: Block,
+    parents: NDArray[np.bool_],
+    touched: NDArray[np.bool_],
+    cardinalities: tuple[int, ...],
+    odds: float,
+    sample_size: float = 1.0,
+) -> float:
+    """Log posterior of one graph ``[M, M]`` and targets ``[E, M]``, up to a constant: any graph, however large."""
+    total = 0.0
+    for i, row in enumerate(parents):
+        members = tuple(np.flatnonzero(row).tolist())
+        sets = tuple(tuple(range(k)) for k in range(len(members) + 1))
+        family = Family(i, members, sets, cardinalities)
+        scores = Scores(family, block, sample_size)(frozenset(np.flatnonzero(touched[:, i]).tolist()))
+        total += float(scores[-1]) + odds * len(members)
+    return total

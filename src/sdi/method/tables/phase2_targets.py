@@ -15,9 +15,11 @@ PIECE = 4_000_000  # cells of all environments that are held at once
 
 def environment_counts(block: Block, child: int, parents: tuple[int, ...], cardinalities: tuple[int, ...]) -> Matrix:
     """Counts in the rows left alone and in each environment ``[1 + E, q, r]``; combinations never seen are left out."""
-    code = np.zeros(len(block.rows), dtype=np.intp)
+    seen, code = np.zeros(1, dtype=np.intp), np.zeros(len(block.rows), dtype=np.intp)
     for j in parents:
-        code = code * cardinalities[j] + block.rows[:, j]
+        if len(seen) * cardinalities[j] > 2 * len(code):  # never more codes than rows, however many parents
+            seen, code = np.unique(code, return_inverse=True)
+        code, seen = code * cardinalities[j] + block.rows[:, j], np.arange(len(seen) * cardinalities[j])
     seen, code = np.unique(code, return_inverse=True)
     states = cardinalities[child]
     of_part = np.repeat(np.arange(block.environments + 1), np.diff(block.starts))

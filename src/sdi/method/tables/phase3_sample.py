@@ -99,7 +99,7 @@ class Walk:
             self.reverse()
         self.draw_targets()
         if self.problem.pairs:
-            for k in self.rng.integers(len(self.problem.pairs), size=-(-size // 16)).tolist():
+            for k in self.rng.integers(len(self.problem.pairs), size=max(2, size // 16)).tolist():
                 i, j = self.problem.pairs[k]
                 cells = self.differing(i, j)
                 if cells:

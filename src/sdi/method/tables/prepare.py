@@ -48,7 +48,7 @@ def prepare(
     gains = [screen.gains(i) for i in range(size)]
     most = size if size <= FEW else CANDIDATES
     considered = [
-        _consider(i, gains[i], np.zeros(size, bool), most, blocks[0], cardinalities, clamp, limits) for i in range(size)
+        _consider(i, gains[i], np.zeros(size, bool), most, blocks, cardinalities, clamp, limits) for i in range(size)
     ]
     problem = assemble(blocks, considered, targets, clamp, settings)
     parents, touched = clamp.value > 0.5, problem.no_targets()
@@ -62,7 +62,7 @@ def prepare(
         for i in missing:  # those near it stay candidates, whichever way their edge points now
             near = parents[i] | parents[:, i]
             more = max(most, int(near.sum()) + SPARE)
-            considered[i] = _consider(i, gains[i], near, more, blocks[0], cardinalities, clamp, limits)
+            considered[i] = _consider(i, gains[i], near, more, blocks, cardinalities, clamp, limits)
         problem = assemble(blocks, considered, targets, clamp, settings)
     too_large = tuple(i for i, each in enumerate(considered) if each.too_large)
     return Prepared(problem, parents, touched, too_large)
@@ -78,7 +78,7 @@ def _consider(
     gains: NDArray[np.float64],
     keep: NDArray[np.bool_],
     most: int,
-    block: Block,
+    blocks: Sequence[Block],
     cardinalities: tuple[int, ...],
     clamp: Clamp,
     limits: Limits,
@@ -86,7 +86,7 @@ def _consider(
     required = clamp.value[i] > 0.5
     first = tuple(np.flatnonzero(required).tolist())
     others = choose_candidates(gains, clamp.open[i], keep & clamp.open[i] & ~required, most)
-    return consider(i, (*first, *others), len(first), block, cardinalities, limits)
+    return consider(i, (*first, *others), len(first), blocks, cardinalities, limits)
 
 
 def _overlooked(
@@ -123,7 +123,7 @@ def assemble(
 ) -> Problem:
     """The posterior given these blocks and families."""
     scores = [
-        [Scores(each.family, block, settings.sample_size, each.counts if b == 0 else None) for each in considered]
+        [Scores(each.family, block, settings.sample_size, each.counts[b]) for each in considered]
         for b, block in enumerate(blocks)
     ]
     return Problem(
