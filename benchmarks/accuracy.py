@@ -276,10 +276,17 @@ def run(names: list[str], worlds: list[str] | None, seeds: list[int], path: Path
                 print(json.dumps({k: v for k, v in result.items() if k not in ("version", "settings")}), flush=True)
 
 
+def _place(row: dict[str, str]) -> tuple[int, int]:
+    """Where a row stands in the table."""
+    worlds = ROWS[row["row"]].worlds
+    return list(ROWS).index(row["row"]), worlds.index(row["world"]) if row["world"] in worlds else len(worlds)
+
+
 def summary(path: Path) -> str:
-    """One line for each row and world with the newest settings: every seed's Hamming distance, worst, targets, CPU."""
-    rows = read(path)
-    latest = {(r["row"], r["world"]): r["settings"] for r in rows}
+    """One line for each row and world with today's settings: every seed's Hamming distance, worst, targets, CPU."""
+    now = {name: settings_hash(sdi.Settings(method="neural", **row.settings)) for name, row in ROWS.items()}
+    rows = [r for r in read(path) if r["settings"] == now.get(r["row"])]
+    latest = {(r["row"], r["world"]): r["settings"] for r in sorted(rows, key=_place)}
     lines = [
         "| row | world | target | Hamming, by seed | worst | targets right (ceiling) | CPU s (compilation apart) |"
         " updates | stopped |",

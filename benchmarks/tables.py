@@ -164,6 +164,29 @@ def calibration_error(rows: list[dict[str, str]], bins: int = 10) -> float:
     return float(sum(part.mean() * abs(said[part].mean() - so[part].mean()) for part in parts))
 
 
+def calibration_summary(path: Path, bins: int = 10) -> str:
+    """What was said beside what was so, in bins of what was said."""
+    rows = read(path)
+    if not rows:
+        return "Not measured yet."
+    said = np.array([float(row["probability"]) for row in rows])
+    so = np.array([float(row["true"]) for row in rows])
+    which = np.minimum((said * bins).astype(int), bins - 1)
+    worlds = len({row["seed"] for row in rows})
+    lines = [
+        f"Expected calibration error {calibration_error(rows):.4f}: {worlds} worlds, {len(rows)} possible edges.",
+        "",
+        "| probability | edges | mean probability | share that is there |",
+        "|---|---|---|---|",
+    ]
+    for k in range(bins):
+        part = which == k
+        if part.any():
+            between = f"{k / bins:.1f}-{(k + 1) / bins:.1f}"
+            lines.append(f"| {between} | {part.sum()} | {said[part].mean():.3f} | {so[part].mean():.3f} |")
+    return "\n".join(lines)
+
+
 def summary(path: Path) -> str:
     """A line for each world: all seeds, worst and mean."""
     lines = [

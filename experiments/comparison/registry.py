@@ -79,6 +79,8 @@ METHODS: dict[str, Method] = {
     "sdi_paper": _ours(_UNKNOWN, "sdi_paper", preset="paper"),
     "sdi_default": _ours(_UNKNOWN, "sdi_default"),
     "sdi_known": _ours(_KNOWN, "sdi_known"),
+    "sdi_tables": _ours(_UNKNOWN, "sdi_tables", method="tables"),
+    "sdi_neural": _ours(_UNKNOWN, "sdi_neural", method="neural"),
 }
 
 

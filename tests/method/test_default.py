@@ -15,8 +15,8 @@ from sdi.metrics import hamming, target_accuracy
 from sdi.worlds.dataset import Frozen
 from sdi.worlds.simulated import SimulatedWorld, true_target
 
-DEFAULT = sdi.Settings()  # one record and few shapes: compiling takes longer than all that is compiled
-SEVERAL = sdi.Settings(several_targets=True)
+DEFAULT = sdi.Settings(method="neural")  # one record and few shapes: compiling takes longer than all that is compiled
+SEVERAL = sdi.Settings(method="neural", several_targets=True)
 
 
 def world_of(name: str, seed: int = 1, *, how: dict[str, Any] | None = None, **kind: Any) -> SimulatedWorld:
@@ -140,7 +140,9 @@ def test_two_touched_at_once_are_both_found() -> None:
 )
 def test_every_choice_can_be_another(changes: dict[str, Any]) -> None:
     """Two iterations, with as little of everything as there can be."""
-    settings = sdi.Settings(fit_steps=20, rows_per_intervention=50, observational_rows=500, batch=16, **changes)
+    settings = sdi.Settings(
+        method="neural", fit_steps=20, rows_per_intervention=50, observational_rows=500, batch=16, **changes
+    )
     infos: list[Info] = [info for _, info in islice(sdi.iterate(world_of("chain3", redrawn=True), settings), 2)]
     assert [info.interventions for info in infos] == [16, 32]
     for info in infos:

@@ -78,10 +78,12 @@ def stop_reason(state: State, settings: Settings) -> str | None:
 
 
 def wants_networks(state: State, settings: Settings) -> bool:
-    """Whether networks might do better in a time that one would wait: a table is strained and the world not too large,
-    or a limit on seconds says how long one would wait."""
-    numbers = len(state.tables.strained) * state.tables.states
-    return settings.seconds is not None or (bool(state.tables.strained.any()) and numbers <= AFFORDABLE)
+    """Whether networks might do better: a table is strained, and they need no longer than one would wait.
+
+    A limit on seconds says how long that is.
+    """
+    soon = len(state.tables.strained) * state.tables.states <= AFFORDABLE
+    return bool(state.tables.strained.any()) and (soon or settings.seconds is not None)
 
 
 def iterate(

@@ -22,6 +22,7 @@ SAME = 0.5  # nats between two that did
 NEAR = 8.0  # nats below the top from which a chain may start
 MANY_PARENTS = 5  # a table of so many is mostly empty
 FEW_ROWS = 30  # for each number that a table holds
+CLEARLY = 20.0  # standard deviations of a G-statistic
 LOOKS = 6  # iterations on the same rows, each with twice as many draws
 CONFIRMED = 2  # iterations with new rows that must leave a decided graph as it was
 
@@ -224,13 +225,26 @@ def _iteration(
 
 
 def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix) -> BoolMatrix:
-    """Variables with many parents, or with too few rows for the table that one parent more would make ``[M]``."""
+    """Variables with many parents, with too few rows for one more, or that clearly depend on others than those ``[M]``."""
     cardinalities = np.array(problem.families[0].cardinalities, dtype=float)
     numbers = np.where(parents, cardinalities[None, :], 1.0).prod(axis=1) * (cardinalities - 1)
     rows = min(float(block.times.sum()) for block in problem.blocks)
     one_more = numbers * np.median(cardinalities)
     too_large = np.isin(np.arange(len(parents)), prepared.too_large)
-    return np.asarray(too_large | (parents.sum(axis=1) >= MANY_PARENTS) | (one_more * FEW_ROWS > rows))
+    strained = too_large | (parents.sum(axis=1) >= MANY_PARENTS) | (one_more * FEW_ROWS > rows)
+    later = _descendants(parents)  # [M, M] of whom each is a cause, itself included
+    for i in np.flatnonzero(~strained).tolist():
+        beyond = prepared.screen.dependence(i, tuple(np.flatnonzero(parents[i]).tolist()))
+        strained[i] = bool((beyond[~later[i]] > CLEARLY).any())
+    return np.asarray(strained)
+
+
+def _descendants(parents: BoolMatrix) -> BoolMatrix:
+    """``[i, j]``: j is i or comes of it."""
+    reach = np.eye(len(parents), dtype=bool) | parents.T
+    for _ in range(max(1, int(np.ceil(np.log2(len(parents)))))):
+        reach = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
+    return np.asarray(reach)
 
 
 def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Generator) -> list[Walk]:

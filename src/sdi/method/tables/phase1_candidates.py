@@ -43,26 +43,46 @@ class Screen:
 
         Of parents with more combinations than can be held at once, only the first few are taken into account.
         """
-        states = int(self.cardinalities[child])
-        given = list(parents)
+        tables, alone, q = self._counts(child, parents)
+        before = self._score(alone[:, :, None], np.array([float(q)]))
+        with_each = self._score(tables, np.repeat(q * self.cardinalities, self.cardinalities))
+        result = np.add.reduceat(with_each, self.first[:-1]) - before[0]
+        result[[child, *parents]] = -np.inf
+        return result
+
+    def dependence(self, child: int, parents: Sequence[int] = ()) -> Array:
+        """How many standard deviations the G-statistic of each variable lies above chance, given the parents ``[M]``.
+
+        It asks for no table that holds: what is clear here and brings no gain there is beyond what tables can afford.
+        """
+        tables, alone, _ = self._counts(child, parents)
+        of_other, of_both = tables.sum(axis=1, keepdims=True), alone.sum(axis=1)[:, None, None]
+        expected = alone[:, :, None] * of_other / np.maximum(of_both, 1)
+        seen = tables > 0
+        terms = np.where(seen, tables * np.log(np.where(seen, tables, 1) / np.where(seen, expected, 1)), 0.0)
+        statistic = 2 * np.add.reduceat(terms.sum(axis=(0, 1)), self.first[:-1])
+        states = (alone > 0).sum(axis=1)  # [q]
+        others = np.add.reduceat((of_other[:, 0] > 0).astype(float), self.first[:-1], axis=1)  # [q, M]
+        freedom = np.maximum((np.maximum(states - 1, 0)[:, None] * np.maximum(others - 1, 0)).sum(axis=0), 1)
+        result = (statistic - freedom) / np.sqrt(2 * freedom)
+        result[[child, *parents]] = -np.inf
+        return np.asarray(result)
+
+    def _counts(self, child: int, parents: Sequence[int]) -> tuple[Array, Array, int]:
+        """Counts with every state of every variable ``[q, r, V]``, without ``[q, r]``, and how many q might be."""
+        states, given = int(self.cardinalities[child]), list(parents)
         while given and np.prod(self.cardinalities[given], dtype=float) * states > LARGEST_TABLE:
             given.pop()
         code = np.zeros(len(self.rows), dtype=np.intp)
         for j in given:
             code = code * self.cardinalities[j] + self.rows[:, j]
         different, code = np.unique(code, return_inverse=True)
-        q = int(np.prod(self.cardinalities[given], dtype=np.int64))
         cells = np.zeros((len(self.rows), len(different) * states), dtype=np.float32)
         cells[np.arange(len(code)), code * states + self.rows[:, child]] = self.times
         counts = (cells.T @ self.seen).astype(np.float64)  # [q r, V]
-        table = counts[:, self.first[child] : self.first[child + 1]]  # rows are counted by their own state here
-        alone = self._score(table.sum(axis=1).reshape(-1, states, 1), np.array([float(q)]))
-        with_each = self._score(
-            counts.reshape(-1, states, counts.shape[1]), np.repeat(q * self.cardinalities, self.cardinalities)
-        )
-        result = np.add.reduceat(with_each, self.first[:-1]) - alone[0]
-        result[[child, *parents]] = -np.inf
-        return result
+        own = counts[:, self.first[child] : self.first[child + 1]].sum(axis=1)  # each row once, by its own state
+        q = int(np.prod(self.cardinalities[given], dtype=np.int64))
+        return counts.reshape(len(different), states, -1), own.reshape(len(different), states), q
 
     def _score(self, tables: Array, combinations: Array) -> Array:
         """Log marginal likelihood of tables ``[q, r, V]`` that have so many rows each ``[V]``."""

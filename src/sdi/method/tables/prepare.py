@@ -31,6 +31,7 @@ class Prepared(NamedTuple):
     parents: BoolMatrix
     touched: list[BoolMatrix]
     too_large: tuple[int, ...]
+    screen: Screen
 
 
 def prepare(
@@ -65,7 +66,7 @@ def prepare(
             considered[i] = _consider(i, gains[i], near, more, blocks, cardinalities, clamp, limits)
         problem = assemble(blocks, considered, targets, clamp, settings)
     too_large = tuple(i for i, each in enumerate(considered) if each.too_large)
-    return Prepared(problem, parents, touched, too_large)
+    return Prepared(problem, parents, touched, too_large, screen)
 
 
 def limits_of(size: int, settings: Settings) -> Limits:
