@@ -225,7 +225,7 @@ def _iteration(
 
 
 def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix) -> BoolMatrix:
-    """Variables with many parents, with too few rows for one more, or that clearly depend on others than those ``[M]``."""
+    """Variables with many parents, too few rows for one more, or a clear dependence on others than those ``[M]``."""
     cardinalities = np.array(problem.families[0].cardinalities, dtype=float)
     numbers = np.where(parents, cardinalities[None, :], 1.0).prod(axis=1) * (cardinalities - 1)
     rows = min(float(block.times.sum()) for block in problem.blocks)
@@ -234,7 +234,7 @@ def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix) -> Bool
     strained = too_large | (parents.sum(axis=1) >= MANY_PARENTS) | (one_more * FEW_ROWS > rows)
     later = _descendants(parents)  # [M, M] of whom each is a cause, itself included
     for i in np.flatnonzero(~strained).tolist():
-        beyond = prepared.screen.dependence(i, tuple(np.flatnonzero(parents[i]).tolist()))
+        beyond = prepared.alone.dependence(i, tuple(np.flatnonzero(parents[i]).tolist()))
         strained[i] = bool((beyond[~later[i]] > CLEARLY).any())
     return np.asarray(strained)
 

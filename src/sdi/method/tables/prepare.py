@@ -31,7 +31,7 @@ class Prepared(NamedTuple):
     parents: BoolMatrix
     touched: list[BoolMatrix]
     too_large: tuple[int, ...]
-    screen: Screen
+    alone: Screen  # of the rows left alone: among all rows variables also depend on each other through what was touched
 
 
 def prepare(
@@ -66,7 +66,9 @@ def prepare(
             considered[i] = _consider(i, gains[i], near, more, blocks, cardinalities, clamp, limits)
         problem = assemble(blocks, considered, targets, clamp, settings)
     too_large = tuple(i for i, each in enumerate(considered) if each.too_large)
-    return Prepared(problem, parents, touched, too_large, screen)
+    left_alone = slice(0, int(blocks[0].starts[1]))
+    alone = Block(blocks[0].rows[left_alone], blocks[0].times[left_alone], blocks[0].starts[:2])
+    return Prepared(problem, parents, touched, too_large, Screen(alone, cardinalities, settings.sample_size))
 
 
 def limits_of(size: int, settings: Settings) -> Limits:
