@@ -16,7 +16,7 @@ from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
 from sdi.method.tables.phase1_count import make_block
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import cool, shake
+from sdi.method.tables.phase3_search import cool
 from sdi.method.tables.prepare import prepare
 from sdi.method.tables.problem import Problem
 
@@ -425,15 +425,3 @@ def test_search_finds_the_highest_of_all_graphs_and_targets(seed: int) -> None:
         cool(walk)
         assert walk.coldness == 1.0
     assert max(walk.score for walk in walks) == pytest.approx(best_of_all(problem), abs=1e-6)
-
-
-def test_shaking_never_leads_lower_and_says_whether_it_led_higher() -> None:
-    walk = start(make_problem(seed=1))
-    higher = []
-    for _ in range(30):
-        before = walk.score
-        higher.append(shake(walk))
-        assert walk.score > before - 2e-6
-        assert (walk.score > before + 1e-6) == higher[-1]
-    assert any(higher)
-    assert not all(higher)

@@ -9,8 +9,6 @@ from sdi.method.tables.phase3_sample import Walk
 HOT, STEPS = 0.01, 60  # a fresh search cools from here to 1 in so many steps
 HASTY = 20  # ... or in so many, in haste
 TARGETS, EXCHANGES = 0.02, 0.1  # colder than this they move too: before, it costs much and decides nothing
-WARM, SHAKES = 0.02, 6  # ... and a place that is shaken
-REGION = 8  # variables that are shaken together
 COLD = 1e3  # only climbs
 
 
@@ -58,26 +56,6 @@ def climb(walk: Walk, variables: Sequence[int]) -> None:
                     for cell in cells:
                         walk.exchange(one, other, [cell])
     walk.coldness = 1.0
-
-
-def shake(walk: Walk) -> bool:
-    """Warm up a random place and cool it again; whether that led higher. If it led lower it is undone."""
-    before, score = walk.place(), walk.score
-    centre = int(walk.rng.integers(len(walk.choice)))
-    near = walk.rng.permutation(walk.neighbours(centre)).tolist()
-    region = [centre, *near][:REGION]
-    for coldness in np.geomspace(WARM, 1.0, SHAKES):
-        walk.coldness = float(coldness)
-        _move(walk, region)
-        walk.draw_targets(region)
-        _exchange_some(walk, region)
-    climb(walk, region)
-    walk.draw_targets(climb=True)
-    if walk.score > score + 1e-6:
-        return True
-    if walk.score < score - 1e-6:
-        walk.go_to(before)
-    return False
 
 
 def _move(walk: Walk, variables: Sequence[int]) -> None:
