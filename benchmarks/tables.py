@@ -78,9 +78,9 @@ def one(name: str, world_name: str, seed: int, method: str) -> dict[str, Any]:
     right = np.array([np.isin(np.arange(size), target) for target in frozen.targets])
     said = found.targets > 0.5
     block = make_block(data.observational, [each.rows for each in data.environments])
-    odds = prior_odds(size, sdi.Settings().expected_parents)
-    above = graph_score(block, found.parents, said, data.cardinalities, odds)
-    above -= graph_score(block, truth, right, data.cardinalities, odds)
+    odds, ess = prior_odds(size, sdi.Settings().expected_parents), sdi.Settings().sample_size
+    above = graph_score(block, found.parents, said, data.cardinalities, odds, ess)
+    above -= graph_score(block, truth, right, data.cardinalities, odds, ess)
     wrong = [
         f"{'+' if found.parents[i, j] else '-'}{world.names[j]}->{world.names[i]}"
         for i, j in np.argwhere(found.parents != truth)
@@ -107,7 +107,8 @@ def ceiling(block: Any, truth: np.ndarray, right: np.ndarray, cardinalities: tup
     for i in range(len(truth)):
         members = tuple(np.flatnonzero(truth[i]).tolist())
         q = int(np.prod([cardinalities[j] for j in members], dtype=np.int64))
-        ratios[:, i] = touch_ratios(environment_counts(block, i, members, cardinalities), q, right[:, i], 1.0)
+        counts = environment_counts(block, i, members, cardinalities)
+        ratios[:, i] = touch_ratios(counts, q, right[:, i], sdi.Settings().sample_size)
     best = np.append(ratios, np.zeros((len(ratios), 1)), axis=1).argmax(axis=1)
     return float((right[np.arange(len(best)), np.minimum(best, len(truth) - 1)] & (best < len(truth))).mean())
 

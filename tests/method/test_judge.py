@@ -22,7 +22,7 @@ from sdi.worlds.named import named_world
 from sdi.worlds.simulated import Interventions
 from sdi.worlds.world import Rows
 
-QUICK = Settings(batch=64, fit_steps=150, hidden=8, fit_rate=0.02, decay=20.0)
+QUICK = Settings(sample_size=1.0, batch=64, fit_steps=150, hidden=8, fit_rate=0.02, decay=20.0)
 CARDS = (3, 2, 4)
 ROWS = 800  # of all networks here, so that they are compiled once
 CHAIN = np.eye(3, k=-1, dtype=bool)
@@ -158,7 +158,7 @@ def small_sample(targets: Sequence[tuple[int, ...] | None] = (None, None)) -> Sa
 @pytest.mark.parametrize("several", [False, True])
 def test_variable_left_alone_has_the_probability_that_its_likelihoods_give(several: bool) -> None:
     sample = small_sample()
-    found = untouched(sample, CHAIN, Settings(several_targets=several))
+    found = untouched(sample, CHAIN, Settings(sample_size=1.0, several_targets=several))
     rows = [part.rows for part in sample.environments]
     for e in range(2):
         ratios = []

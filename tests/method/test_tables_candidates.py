@@ -244,7 +244,7 @@ def test_parent_that_tells_nothing_alone_becomes_a_candidate_beside_another(monk
     alone = Screen(block, (2,) * 20, 1.0).gains(0)
     assert (np.sort(alone)[-2:] > alone[2]).all()
     clamp = Knowledge(forbidden=[("A", "B"), ("A", "C")]).clamp(names)
-    found = prepare.prepare([block], [[]], (2,) * 20, clamp, Settings(), np.random.default_rng(0))
+    found = prepare.prepare([block], [[]], (2,) * 20, clamp, Settings(sample_size=1.0), np.random.default_rng(0))
     assert {1, 2} <= set(found.problem.families[0].candidates)
     assert np.flatnonzero(found.parents[0]).tolist() == [1, 2]
 
@@ -260,6 +260,8 @@ def test_set_that_later_redraws_need_is_not_left_out_by_the_first() -> None:
         blocks.append(make_block(rows, []))
     names = graphs.variable_names(8)
     clamp = Knowledge(forbidden=[("A", effect) for effect in names[1:]]).clamp(names)
-    problem = prepare.prepare(blocks, [[]] * 3, (2,) * 8, clamp, Settings(), np.random.default_rng(0)).problem
+    problem = prepare.prepare(
+        blocks, [[]] * 3, (2,) * 8, clamp, Settings(sample_size=1.0), np.random.default_rng(0)
+    ).problem
     best = problem.families[0].sets[int(np.argmax(problem.weights(0, problem.no_targets())))]
     assert len(best) == 7

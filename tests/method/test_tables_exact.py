@@ -97,7 +97,7 @@ def exact_posterior(size, cards, observed, environments, odds, several=False):
 
 
 def make_problem(size, cards, observed, environments, **changes) -> Problem:
-    settings = Settings(**{"expected_parents": 1.0, **changes})
+    settings = Settings(**{"sample_size": 1.0, "expected_parents": 1.0, **changes})
     clamp: Clamp = Knowledge().clamp([f"v{i}" for i in range(size)])
     block = make_block(observed, environments)
     targets = [[None] * len(environments)]

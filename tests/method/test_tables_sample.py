@@ -38,7 +38,7 @@ def make_problem(
     """Weak worlds with two environments for each block; expected are one parent for each variable."""
     cards, names = CARDS[:size], NAMES[:size]
     seen = [make_block(*world_rows(size, cards, seed + b)) for b in range(blocks)]
-    chosen = Settings(expected_parents=1.0, **changes)
+    chosen = Settings(sample_size=1.0, expected_parents=1.0, **changes)
     rng = np.random.default_rng(seed)
     return prepare(seen, [list(declared)] * blocks, cards, known.clamp(names), chosen, rng).problem
 
@@ -412,7 +412,7 @@ def strong_problem(seed: int) -> Problem:
     tables = [table(i) for i in range(4)]
     touched = [[table(i) if i == e else tables[i] for i in range(4)] for e in (0, 1)]
     block = make_block(draw(300, tables), [draw(100, each) for each in touched])
-    chosen = Settings(expected_parents=1.0)
+    chosen = Settings(sample_size=1.0, expected_parents=1.0)
     return prepare([block], [[None, None]], CARDS, Knowledge().clamp(NAMES), chosen, rng).problem
 
 

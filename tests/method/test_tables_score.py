@@ -126,14 +126,17 @@ def scored(**changes: float) -> tuple[Scores, NDArray[np.uint8], list[NDArray[np
 @pytest.mark.parametrize("alpha", [1.0, 5.0])
 @pytest.mark.parametrize("touched", [each for k in range(4) for each in itertools.combinations(range(3), k)])
 def test_score_is_of_the_pooled_rows_and_of_each_touched_environment(touched: tuple[int, ...], alpha: float) -> None:
-    """An environment that touched the variable has a table on the same parents or on none, equally likely."""
+    """An environment that touched the variable has a table on the same parents or on none, equally likely.
+
+    Its prior is one sample at most: a new mechanism must be plainly new.
+    """
     scores, observed, environments = scored(alpha=alpha)
     pooled = np.concatenate([observed, *(rows for e, rows in enumerate(environments) if e not in touched)])
     expected = []
     for parents in parents_of(scores.family):
         value = marginal(pooled, 1, parents, CARDS, alpha)
         for e in touched:
-            soft, hard = (marginal(environments[e], 1, each, CARDS, alpha) for each in (parents, []))
+            soft, hard = (marginal(environments[e], 1, each, CARDS, min(alpha, 1.0)) for each in (parents, []))
             value += log((np.exp(soft) + np.exp(hard)) / 2)
         expected.append(value)
     np.testing.assert_allclose(scores(frozenset(touched)), expected, rtol=1e-10)

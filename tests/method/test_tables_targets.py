@@ -44,7 +44,7 @@ def by_loops(
         value = marginal(np.concatenate([observed, *alone]), CHILD, list(parents), CARDS, alpha)
         for rows, each in zip(environments, pattern, strict=True):
             if each:
-                soft, hard = (marginal(rows, CHILD, list(p), CARDS, alpha) for p in (parents, ()))
+                soft, hard = (marginal(rows, CHILD, list(p), CARDS, min(alpha, 1.0)) for p in (parents, ()))
                 value += np.logaddexp(soft, hard) - np.log(2)
         return float(value)
 

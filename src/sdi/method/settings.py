@@ -70,7 +70,7 @@ class Settings:
     acyclicity: float = _symbol(0.1, "lambda_DAG", "weight of the 2-cycle penalty; 0 is off")
 
     # Tables
-    sample_size: float = _symbol(1.0, "alpha", "tables: equivalent sample size of a table's Dirichlet prior")
+    sample_size: float = _symbol(10.0, "alpha", "tables: equivalent sample size of a table's Dirichlet prior")
     expected_parents: float = _symbol(2.0, "", "tables: parents that a variable has, before any row is seen")
     most_parents: int | None = _symbol(None, "", "tables: parents that a variable may have; None is no limit")
     largest_table: int = _symbol(20_000, "", "tables: cells that a table may have")

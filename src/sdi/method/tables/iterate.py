@@ -17,7 +17,8 @@ from sdi.method.tables.prepare import Prepared, prepare
 from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Environment, Rows, World
 
-SEARCHES = 6  # independent ones, at most; two that end in the same place are enough
+SEARCHES = 8  # independent ones, at most ...
+AGREEING = 3  # ... fewer if so many end in the same highest place
 SAME = 0.5  # nats between two that did
 NEAR = 8.0  # nats below the top from which a chain may start
 MANY_PARENTS = 5  # a table of so many is mostly empty
@@ -257,7 +258,7 @@ def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Ge
         cool(walk)
         found.append(walk)
         top = max(each.score for each in found)
-        if sum(each.score > top - SAME for each in found[1:]) >= 2:  # the first is no search of its own
+        if sum(each.score > top - SAME for each in found[1:]) >= AGREEING:  # the first is no search of its own
             break
     found.sort(key=lambda each: -each.score)
     high = [walk for walk in found if walk.score > found[0].score - NEAR]

@@ -1,7 +1,7 @@
 """Phase 2, scores: what a parent set is worth, by the marginal likelihood of the rows given it.
 
-A table has a Dirichlet prior (BDeu: one equivalent sample, spread over its cells). The rows of all environments that
-left a variable alone share one table; each environment that touched it has a table of its own, on the same parents
+A table has a Dirichlet prior (BDeu: so many equivalent samples, spread over its cells). The rows of all environments
+that left a variable alone share one table; each environment that touched it has a table of its own, on the same parents
 (a soft intervention) or on none (a hard one), both equally likely.
 
 Legend: M variables, E environments, S parent sets of a family, r states of its variable.
@@ -71,12 +71,18 @@ def own_table(soft: Vector, hard: float) -> Vector:
     return np.logaddexp(soft, hard) - np.log(2.0)
 
 
+def own_size(sample_size: float) -> float:
+    """Equivalent sample size of the table of an environment that touched a variable: small, for a new mechanism must
+    be plainly new before it is believed."""
+    return min(sample_size, 1.0)
+
+
 class Scores:
     """The score of every parent set of one variable in one block, for any environments that touched it; remembered."""
 
     def __init__(self, family: Family, block: Block, sample_size: float, counts: Counts | None = None) -> None:
         self.family, self.block = family, block
-        self._score = Bdeu(family, sample_size)
+        self._score, self._own_score = Bdeu(family, sample_size), Bdeu(family, own_size(sample_size))
         self._all = family.count(block) if counts is None else counts
         self._known: dict[Touched, Vector] = {}
         self._own: dict[int, tuple[Counts, Vector]] = {}
@@ -99,7 +105,7 @@ class Scores:
             if len(self._own) >= KEPT:
                 self._own.pop(next(iter(self._own)))
             counts = self.family.count(self.block, self.block.part(environment))
-            soft = self._score(counts)
+            soft = self._own_score(counts)
             self._own[environment] = counts, own_table(soft, float(soft[0]))
         return self._own[environment]
 

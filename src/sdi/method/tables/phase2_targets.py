@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sdi.method.tables.phase1_count import Block
+from sdi.method.tables.phase2_score import own_size
 
 Matrix = NDArray[np.float64]
 PIECE = 4_000_000  # cells of all environments that are held at once
@@ -34,21 +35,22 @@ def touch_ratios(
     """log P(rows | touched in e) - log P(rows | left alone in e), for each e, all others as `touched` says ``[E]``."""
     environments = counts[1:]  # [E, q, r]
     pooled = counts.sum(axis=0) - environments[touched].sum(axis=0)  # of all that left it alone
-    cell, row = sample_size / combinations / counts.shape[2], sample_size / combinations
 
-    def score(table: Matrix) -> NDArray[np.float64]:
+    def score(table: Matrix, sample_size: float = sample_size) -> NDArray[np.float64]:
         """Log marginal likelihood of tables ``[..., q, r]``, each its own."""
-        totals = table.sum(axis=-1)
+        row = sample_size / combinations
+        cell, totals = row / counts.shape[2], table.sum(axis=-1)
         inside = np.where(table > 0, gammaln(table + cell) - gammaln(cell), 0.0).sum(axis=(-1, -2))
         return inside - np.where(totals > 0, gammaln(totals + row) - gammaln(row), 0.0).sum(axis=-1)
 
+    small = own_size(sample_size)
     result = np.empty(len(environments))
     step = max(1, PIECE // max(pooled.size, 1))
     for at in range(0, len(environments), step):
         here = environments[at : at + step]
         gone = touched[at : at + step, None, None]
         without = pooled - np.where(gone, 0.0, here)  # e is not among those that left it alone ...
-        result[at : at + step] = score(without) - score(without + here) + _own(here, score(here), sample_size)
+        result[at : at + step] = score(without) - score(without + here) + _own(here, score(here, small), small)
     return result
 
 
