@@ -18,7 +18,7 @@ from scipy.special import gammaln
 from sdi.method.tables.phase1_count import Block, Counts, Family
 from sdi.method.tables.phase2_score import Bdeu
 
-HOPELESS = 25.0  # nats below a subset: nobody will ever draw such a set
+HOPELESS = 25.0  # nats below a subset: such a set is not considered
 EXTENDED = 48  # sets of a size to which one more parent is added
 LARGEST_TABLE = 2_000  # cells that all rows are multiplied by at once
 LARGEST_SCREEN = 120_000_000  # numbers in the matrix of all rows and states; of more rows only as many are looked at
@@ -107,6 +107,9 @@ class Limits(NamedTuple):
     cells: int  # of one table, at most
     parents: int
     sets: int  # up to this number all sets of a size are looked at
+    mercy: float = (
+        1.0  # times HOPELESS, where that can be afforded: rows of a touched environment may hide a true parent
+    )
 
 
 class Considered(NamedTuple):
@@ -159,7 +162,7 @@ def consider(
         scores = np.sum([score(each) for each in counts], axis=0)
         best = family.sets[int(np.argmax(scores))]
         too_large = too_large or any(set(best) < set(each) and len(each) == len(best) + 1 for each in left_out)
-        family, counts, scores = _pruned(family, counts, scores, required)
+        family, counts, scores = _pruned(family, counts, scores, required, limits.mercy * HOPELESS)
         largest = max(len(each) for each in family.sets)
         grown, wanted = largest > reached, _extended(family, scores, largest)
         reached = largest
@@ -167,7 +170,9 @@ def consider(
             return Considered(family, counts, too_large)
 
 
-def _pruned(family: Family, counts: list[Counts], scores: Array, required: int) -> tuple[Family, list[Counts], Array]:
+def _pruned(
+    family: Family, counts: list[Counts], scores: Array, required: int, hopeless: float
+) -> tuple[Family, list[Counts], Array]:
     """Without the sets that have a subset so much better that nobody will ever draw them."""
     place = {each: s for s, each in enumerate(family.sets)}
     best: list[float] = []  # of a set and all its subsets
@@ -176,7 +181,7 @@ def _pruned(family: Family, counts: list[Counts], scores: Array, required: int) 
         smaller = [place[rest] for rest in _without_one(each) if rest in place]
         below = max((best[t] for t in smaller), default=-np.inf)
         best.append(max(below, float(scores[s])))
-        if len(each) <= required or scores[s] > below - HOPELESS:
+        if len(each) <= required or scores[s] > below - hopeless:
             kept.add(s)
     for s in sorted(kept, reverse=True):  # with the sets that each is counted by: they fix the order of its cells
         while s and family.bases[s - 1][0] not in kept:

@@ -20,6 +20,7 @@ from sdi.worlds.world import Target
 FEW = 14  # variables up to which all others are candidates
 CANDIDATES = 8  # for each variable of a larger world
 SETS = 60  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
+MERCY = 6.0  # towards sets that seem hopeless, where the variables are few
 ROUNDS = 3  # times that candidates are chosen
 SPARE = 3  # candidates beside those that are parents or children already
 
@@ -72,8 +73,9 @@ def prepare(
 
 
 def limits_of(size: int, settings: Settings) -> Limits:
-    sets = 400 if size <= FEW else SETS
-    return Limits(settings.sample_size, settings.largest_table, settings.most_parents or size, sets)
+    few = size <= FEW
+    sets, mercy = (400, MERCY) if few else (SETS, 1.0)
+    return Limits(settings.sample_size, settings.largest_table, settings.most_parents or size, sets, mercy)
 
 
 def _consider(
