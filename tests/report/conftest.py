@@ -52,7 +52,7 @@ def made_up(
         "environments": tuple(Condition(f"e{k + 1}", 100 + k) for k in range(conditions)),
         "targets": targets,
         "observational": 500,
-        "reason": "the graph had stayed the same long enough",
+        "reason": "the beliefs had settled",
         "iterations": 8,
         "seconds": 8.0,
         "history": tuple(history),

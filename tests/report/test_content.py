@@ -47,7 +47,7 @@ def test_content_of_a_dataset_tells_rows_targets_states_and_time(dataset: Datase
     assert content.states == (("no", "yes"), ("0", "1"))
     assert content.edges == [(0, 1)]
     assert content.touched(0) == ["cold"]
-    assert content.reason == "the graph had stayed the same long enough"
+    assert content.reason == "the beliefs had settled"
     assert (content.seconds, content.iterations, content.lasting) == (3.5, 7, True)
     data = embedded(content)
     assert data["removed"] == [(1, 0)]

@@ -19,7 +19,7 @@ from sdi.method.tables import iterate as tables
 from sdi.worlds.world import World
 
 REASONS = {
-    "settled": "the graph had stayed the same long enough",
+    "settled": "the beliefs had settled",
     "iterations": "the limit on iterations was reached",
     "interventions": "the limit on interventions was reached",
     "seconds": "the limit on seconds was reached",
