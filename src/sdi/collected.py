@@ -43,7 +43,7 @@ def inspect_source(source: Table) -> Inspection:
         read.table,
         read.labels,
         observational=source.observational,
-        targets=_known(source, [str(name) for name in read.table.columns]),
+        targets=_known(source, [str(name) for name in read.table.columns if name != source.environment]),
         target_column=read.cells,
         target_base=read.base,
         bins=source.bins,
