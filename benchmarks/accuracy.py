@@ -233,7 +233,16 @@ def sdi_version() -> str:
 
 
 # What only tables look at: it does not make another method of the networks.
-OF_TABLES = {"sample_size", "expected_parents", "most_parents", "largest_table", "chains", "sweeps", "agreement"}
+OF_TABLES = {
+    "sample_size",
+    "strengths",
+    "expected_parents",
+    "most_parents",
+    "largest_table",
+    "chains",
+    "sweeps",
+    "agreement",
+}
 
 
 def settings_hash(settings: sdi.Settings) -> str:

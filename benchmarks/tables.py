@@ -27,7 +27,7 @@ import numpy as np  # noqa: E402
 import sdi  # noqa: E402
 from sdi import metrics, networks  # noqa: E402
 from sdi.method.tables.phase1_count import make_block  # noqa: E402
-from sdi.method.tables.phase2_score import graph_score, prior_odds  # noqa: E402
+from sdi.method.tables.phase2_score import graph_score, prior_odds, prior_of  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "tables.csv"
 CALIBRATION = Path(__file__).parent / "results" / "tables_calibration.csv"
@@ -78,9 +78,11 @@ def one(name: str, world_name: str, seed: int, method: str) -> dict[str, Any]:
     right = np.array([np.isin(np.arange(size), target) for target in frozen.targets])
     said = found.targets > 0.5
     block = make_block(data.observational, [each.rows for each in data.environments])
-    odds, ess = prior_odds(size, sdi.Settings().expected_parents), sdi.Settings().sample_size
-    above = graph_score(block, found.parents, said, data.cardinalities, odds, ess)
-    above -= graph_score(block, truth, right, data.cardinalities, odds, ess)
+    settings = sdi.Settings()
+    odds = prior_odds(size, settings.expected_parents)
+    prior = prior_of(block, data.cardinalities, settings.sample_size, settings.strengths)
+    above = graph_score(block, found.parents, said, data.cardinalities, odds, prior)
+    above -= graph_score(block, truth, right, data.cardinalities, odds, prior)
     wrong = [
         f"{'+' if found.parents[i, j] else '-'}{world.names[j]}->{world.names[i]}"
         for i, j in np.argwhere(found.parents != truth)
@@ -91,7 +93,7 @@ def one(name: str, world_name: str, seed: int, method: str) -> dict[str, Any]:
         **{"hamming": metrics.hamming(found.parents, truth), "errors": " ".join(wrong[:60])},
         **{"above_truth": round(above, 2), "targets_right": round(float((said == right).all(axis=1).mean()), 4)},
         **{"targets_exact": int((said == right).all(axis=1).sum()), "environments": len(right)},
-        **{"targets_ceiling": round(ceiling(block, truth, right, data.cardinalities), 4)},
+        **{"targets_ceiling": round(ceiling(block, truth, right, data.cardinalities, prior), 4)},
         **{"r_hat": None if found.chains is None else round(found.chains[0], 4)},
         **{"cpu_seconds": round(seconds, 2), "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024},
         **{"iterations": found.iterations, "reason": found.reason, "trusted": found.method},
@@ -99,16 +101,15 @@ def one(name: str, world_name: str, seed: int, method: str) -> dict[str, Any]:
     }
 
 
-def ceiling(block: Any, truth: np.ndarray, right: np.ndarray, cardinalities: tuple[int, ...]) -> float:
+def ceiling(block: Any, truth: np.ndarray, right: np.ndarray, cardinalities: tuple[int, ...], prior: Any) -> float:
     """Share of targets that the same score finds if it is told the true graph and all other targets."""
-    from sdi.method.tables.phase2_targets import environment_counts, touch_ratios
+    from sdi.method.tables.phase2_targets import environment_tables, touch_ratios
 
     ratios = np.empty(right.shape)
     for i in range(len(truth)):
         members = tuple(np.flatnonzero(truth[i]).tolist())
-        q = int(np.prod([cardinalities[j] for j in members], dtype=np.int64))
-        counts = environment_counts(block, i, members, cardinalities)
-        ratios[:, i] = touch_ratios(counts, q, right[:, i], sdi.Settings().sample_size)
+        tables = environment_tables(block, i, members, cardinalities, prior)
+        ratios[:, i] = touch_ratios(tables, right[:, i], prior)
     best = np.append(ratios, np.zeros((len(ratios), 1)), axis=1).argmax(axis=1)
     return float((right[np.arange(len(best)), np.minimum(best, len(truth) - 1)] & (best < len(truth))).mean())
 

@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
     )
-    for name, text in (("summary", "the rows so far as tables"), ("page", "write docs/comparison.md from the rows")):
+    for name, text in (("summary", "the rows so far as tables"), ("page", "write the pages in docs from the rows")):
         actions.add_parser(name, help=text).add_argument("--results", type=Path, default=compare.RESULTS)
     options = parser.parse_args(arguments)
     try:
@@ -64,9 +64,10 @@ def _act(options: argparse.Namespace) -> None:
     elif options.action == "summary":
         print(summary(read(options.results)))
     else:
-        from experiments.comparison.page import write
+        from experiments.comparison import page, which
 
-        for path in write(read(options.results)):
+        rows = read(options.results)
+        for path in (*page.write(rows), *which.write(rows)):
             print(path)
 
 

@@ -5,7 +5,7 @@
     python -m experiments compare cells.csv --environment condition --observational-name control --truth edges.csv
     python -m experiments compare networks      a set of cases of the page; `list` names them
     python -m experiments summary               the rows so far as tables
-    python -m experiments page                  docs/comparison.md and its figures
+    python -m experiments page                  docs/comparison.md, docs/which_method.md and their figures
 
 Every method gets the same rows, in a process of its own with one thread, a limit on CPU seconds and one on memory. Rows
 are appended to results/compare.csv as they come; what is there in the same version is not run again.

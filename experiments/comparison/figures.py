@@ -42,7 +42,7 @@ def error_against_time(path: Path, panels: Mapping[str, Sequence[Line]]) -> Path
     figure.legend(
         [plt.Line2D([], [], **look) for look in looks.values()], looks, loc="outside right center", fontsize=8
     )
-    return _saved(figure, path)
+    return saved(figure, path)
 
 
 def _look(line: Line) -> dict[str, Any]:
@@ -79,10 +79,10 @@ def error_along(path: Path, cases: Mapping[str, Sequence[Line]], label: str) -> 
     axis.set_xlabel(label)
     axis.set_ylabel("mean Hamming distance")
     figure.legend(loc="outside right center", fontsize=8)
-    return _saved(figure, path)
+    return saved(figure, path)
 
 
-def _saved(figure: plt.Figure, path: Path) -> Path:
+def saved(figure: plt.Figure, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -65,6 +65,23 @@ SUITES = {
         tuple(Simulated(world=f"random10:{edges}", categories=3) for edges in (5, 10, 15, 20, 30, 40)),
         sweep=True,
     ),
+    "parents": Suite(
+        "Parents of one variable",
+        "Colliders of 3 to 13 variables: all others are parents of the last. Random networks as mechanisms, fixed, "
+        "four categories, 5,000 observational rows, and for each variable one soft environment of 500.",
+        tuple(Simulated(world=f"collider{size}", categories=4, observational=5_000) for size in (3, 5, 7, 9, 11, 13)),
+        sweep=True,
+    ),
+    "observations": Suite(
+        "Observational rows",
+        "A random graph of 10 variables with 15 edges expected, three categories, 300 to 30,000 observational rows, "
+        "and for each variable one soft environment of 200.",
+        tuple(
+            Simulated(world="random10:15", categories=3, observational=rows, rows=200)
+            for rows in (300, 1_000, 3_000, 10_000, 30_000)
+        ),
+        sweep=True,
+    ),
 }
 
 

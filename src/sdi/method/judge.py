@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from sdi.graphs import BoolMatrix
 from sdi.method.settings import Settings
 from sdi.method.tables.phase1_count import Block, make_block
-from sdi.method.tables.phase2_targets import environment_counts, touch_ratios
+from sdi.method.tables.phase2_score import Prior, prior_of
+from sdi.method.tables.phase2_targets import environment_tables, touch_ratios
 from sdi.worlds.world import Environment, Rows, Target, World
 
 HELD_OUT = 5  # one row in so many
@@ -74,7 +75,8 @@ def take_sample(world: World, settings: Settings, seed: int) -> Sample:
 def untouched(sample: Sample, parents: BoolMatrix, settings: Settings) -> NDArray[np.float64]:
     """The probability that each variable was left alone in each environment, if this is the graph ``[E, M]``."""
     block = make_block(sample.observed, [each.rows for each in sample.environments])
-    ratios = np.stack([_ratios(block, i, parents[i], sample.cardinalities, settings) for i in range(len(parents))], 1)
+    prior = prior_of(block, sample.cardinalities, settings.sample_size, settings.strengths)
+    ratios = np.stack([_ratios(block, i, parents[i], sample.cardinalities, prior) for i in range(len(parents))], 1)
     if settings.several_targets:
         touched = 1 / (1 + np.exp(np.clip(np.log(len(parents)) - ratios, -700, 700)))
     else:
@@ -88,14 +90,14 @@ def untouched(sample: Sample, parents: BoolMatrix, settings: Settings) -> NDArra
 
 
 def _ratios(
-    block: Block, i: int, parents: NDArray[np.bool_], cardinalities: tuple[int, ...], settings: Settings
+    block: Block, i: int, parents: NDArray[np.bool_], cardinalities: tuple[int, ...], prior: Prior
 ) -> NDArray[np.float64]:
     members = tuple(np.flatnonzero(parents).tolist())
     combinations = prod(cardinalities[j] for j in members)
     if min(combinations, len(block.rows)) * cardinalities[i] * (block.environments + 1) > LARGEST_TABLE:
-        members, combinations = (), 1
-    counts = environment_counts(block, i, members, cardinalities)
-    return touch_ratios(counts, combinations, np.zeros(block.environments, bool), settings.sample_size)
+        members = ()
+    tables = environment_tables(block, i, members, cardinalities, prior)
+    return touch_ratios(tables, np.zeros(block.environments, bool), prior)
 
 
 class Verdict(NamedTuple):

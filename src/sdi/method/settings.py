@@ -71,6 +71,7 @@ class Settings:
 
     # Tables
     sample_size: float = _symbol(10.0, "alpha", "tables: equivalent sample size of a table's Dirichlet prior")
+    strengths: int = _symbol(3, "", "tables: equivalent sample sizes weighed, each ten times the last; 1 is BDeu alone")
     expected_parents: float = _symbol(2.0, "", "tables: parents that a variable has, before any row is seen")
     most_parents: int | None = _symbol(None, "", "tables: parents that a variable may have; None is no limit")
     largest_table: int = _symbol(20_000, "", "tables: cells that a table may have")

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sdi.method.tables.phase1_count import Block, Counts, Family
-from sdi.method.tables.phase2_score import Bdeu
+from sdi.method.tables.phase2_score import Likelihood, Prior
 
-HOPELESS = 25.0  # nats below a subset: such a set is not considered
 EXTENDED = 48  # sets of a size to which one more parent is added
 LARGEST_TABLE = 2_000  # cells that all rows are multiplied by at once
 LARGEST_SCREEN = 120_000_000  # numbers in the matrix of all rows and states; of more rows only as many are looked at
@@ -103,13 +102,11 @@ def choose_candidates(gains: Array, open_: NDArray[np.bool_], keep: NDArray[np.b
 class Limits(NamedTuple):
     """How many parents are considered, and how large a table may be."""
 
-    sample_size: float
     cells: int  # of one table, at most
     parents: int
     sets: int  # up to this number all sets of a size are looked at
-    mercy: float = (
-        1.0  # times HOPELESS, where that can be afforded: rows of a touched environment may hide a true parent
-    )
+    hopeless: float  # nats below a subset: such a set is not considered
+    odds: float = 0.0  # of an edge beforehand, in nats
 
 
 class Considered(NamedTuple):
@@ -125,6 +122,7 @@ def consider(
     candidates: tuple[int, ...],
     required: int,
     blocks: Sequence[Block],
+    priors: Sequence[Prior],
     cardinalities: tuple[int, ...],
     limits: Limits,
 ) -> Considered:
@@ -133,41 +131,61 @@ def consider(
     The first `required` candidates are in every set that can be chosen.
     """
     states = np.array([cardinalities[j] for j in candidates], dtype=float)
-    base = tuple(range(required))
-    size = _full_size(len(candidates) - required, limits._replace(parents=max(0, limits.parents - required)))
     if states[:required].prod() * cardinalities[child] > limits.cells:
         raise ValueError(
             f"the required parents of one variable have {states[:required].prod():,.0f} combinations, too many for a "
             f"table of at most {limits.cells:,} cells; require fewer, raise largest_table, or choose method='neural'"
         )
-    wanted = [base[:k] for k in range(required)]  # leading up to those required; never chosen
-    wanted += [(*base, *more) for k in range(size + 1) for more in combinations(range(required, len(candidates)), k)]
-    family, too_large = Family(child, candidates, (), cardinalities), False
-    counts: list[Counts] = [np.zeros(0, dtype=np.int64) for _ in blocks]
-    best: tuple[int, ...] = ()
-    reached = -1  # members of the largest set so far
-    while True:
+    full = required + _full_size(len(candidates) - required, limits._replace(parents=max(0, limits.parents - required)))
+    family, too_large = Family(child, candidates, ((),), cardinalities, ()), False
+    counts = [family.count(block) for block in blocks]
+    scores = _scores(family, counts, priors, limits.odds)
+    for size in range(1, max(required, min(len(candidates), limits.parents)) + 1):
+        wanted = _of_size(family, size, required) if size <= full else _extended(family, scores, limits.hopeless)
         fitting = [
             each
             for each in wanted
-            if len(each) <= required or states[list(each)].prod() * cardinalities[child] <= limits.cells
+            if size <= required or states[list(each)].prod() * cardinalities[child] <= limits.cells
         ]
-        left_out = set(wanted).difference(fitting)
-        known = len(family.sets)
-        family = Family(child, candidates, (*family.sets, *fitting), cardinalities)
-        counts = [
-            np.concatenate([old, family.count(block, first=known)]) for old, block in zip(counts, blocks, strict=True)
-        ]
-        score = Bdeu(family, limits.sample_size)
-        scores = np.sum([score(each) for each in counts], axis=0)
         best = family.sets[int(np.argmax(scores))]
-        too_large = too_large or any(set(best) < set(each) and len(each) == len(best) + 1 for each in left_out)
-        family, counts, scores = _pruned(family, counts, scores, required, limits.mercy * HOPELESS)
-        largest = max(len(each) for each in family.sets)
-        grown, wanted = largest > reached, _extended(family, scores, largest)
-        reached = largest
-        if not fitting or not grown or not wanted or largest >= min(len(candidates), limits.parents):
-            return Considered(family, counts, too_large)
+        too_large = too_large or any(set(best) < set(each) for each in set(wanted).difference(fitting))
+        if not fitting:
+            break
+        larger = _with(family, fitting, scores)
+        counts = [
+            np.concatenate([old, larger.count(block, first=len(family.sets))])
+            for old, block in zip(counts, blocks, strict=True)
+        ]
+        scores = _scores(larger, counts, priors, limits.odds)
+        family, counts, scores = _pruned(larger, counts, scores, required, limits.hopeless)
+        if max(len(each) for each in family.sets) < size:
+            break
+    return Considered(family, counts, too_large)
+
+
+def _scores(family: Family, counts: list[Counts], priors: Sequence[Prior], odds: float) -> Array:
+    """Log posterior of each set, given all rows, as if nothing had been touched ``[S]``."""
+    result = odds * family.members.sum(axis=1)
+    for each, prior in zip(counts, priors, strict=True):
+        result = result + Likelihood(family, prior, each)(each)
+    return np.asarray(result)
+
+
+def _of_size(family: Family, size: int, required: int) -> list[tuple[int, ...]]:
+    """All sets of so many, of which some set with one less is still considered; first those required."""
+    if size <= required:
+        return [tuple(range(size))]
+    there, base = set(family.sets), tuple(range(required))
+    more = combinations(range(required, len(family.candidates)), size - required)
+    return [each for each in ((*base, *rest) for rest in more) if there.intersection(_without_one(each))]
+
+
+def _with(family: Family, sets: Sequence[tuple[int, ...]], scores: Array) -> Family:
+    """More sets, each of which extends the best that has one member less."""
+    place = {each: s for s, each in enumerate(family.sets)}
+    extends = [max((place[rest] for rest in _without_one(each) if rest in place), key=scores.item) for each in sets]
+    known = family.extends or ()
+    return Family(family.child, family.candidates, (*family.sets, *sets), family.cardinalities, (*known, *extends))
 
 
 def _pruned(
@@ -190,9 +208,9 @@ def _pruned(
     chosen = sorted(kept)
     cells = [slice(*(family.first_row[s : s + 2] * family.states)) for s in chosen]
     fewer = [np.concatenate([each[part] for part in cells]) for each in counts]
-    sets = tuple(family.sets[s] for s in chosen)
-    smaller_family = Family(family.child, family.candidates, sets, family.cardinalities)
-    return smaller_family, fewer, scores[chosen]
+    sets, new = tuple(family.sets[s] for s in chosen), {s: t for t, s in enumerate(chosen)}
+    extends = tuple(new[family.bases[s - 1][0]] for s in chosen[1:])
+    return Family(family.child, family.candidates, sets, family.cardinalities, extends), fewer, scores[chosen]
 
 
 def _without_one(members: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -207,10 +225,11 @@ def _full_size(candidates: int, limits: Limits) -> int:
     return max(size, min(2, candidates, limits.parents))
 
 
-def _extended(family: Family, scores: Array, largest: int) -> list[tuple[int, ...]]:
+def _extended(family: Family, scores: Array, hopeless: float) -> list[tuple[int, ...]]:
     """One more parent for the best of the largest sets; none if even they are hopeless."""
+    largest = len(family.sets[-1])
     here = [s for s in np.argsort(-scores).tolist() if len(family.sets[s]) == largest][:EXTENDED]
-    if scores[here[0]] < scores.max() - HOPELESS:
+    if scores[here[0]] < scores.max() - hopeless:
         return []
     there = {family.sets[s] for s in here}
     grown = {

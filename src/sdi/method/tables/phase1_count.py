@@ -55,13 +55,15 @@ def _merge(rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
 class Family:
     """A variable, and the parent sets that are considered for it: the empty one first, then by their size.
 
-    Of each set but the empty one, some set with one member less is there too.
+    Of each set but the empty one, some set with one member less is there too: that which it extends. Any that is
+    there will do, unless `extends` names those.
     """
 
     child: int
     candidates: tuple[int, ...]  # [K]
     sets: tuple[tuple[int, ...], ...]  # [S] each as positions among the candidates, ascending
     cardinalities: tuple[int, ...]  # of all variables
+    extends: tuple[int, ...] | None = None  # [S - 1] the place of the set that each but the first extends
 
     @property
     def states(self) -> int:
@@ -100,12 +102,32 @@ class Family:
     @cached_property
     def bases(self) -> list[tuple[int, int]]:
         """For each set but the first: a set that it extends, and by what. That fixes the order of its cells."""
+        if self.extends is not None:
+            pairs = zip(self.extends, self.sets[1:], strict=True)
+            return [(base, next(k for k in each if k not in self.sets[base])) for base, each in pairs]
         place = {each: s for s, each in enumerate(self.sets)}
         found = []
         for each in self.sets[1:]:
             rests = (((*each[:k], *each[k + 1 :]), added) for k, added in reversed(list(enumerate(each))))
             found.append(next((place[rest], added) for rest, added in rests if rest in place))
         return found
+
+    @cached_property
+    def base_row(self) -> NDArray[np.intp]:
+        """For each row of all tables, the row of the table that it extends: the same parents but for the added one."""
+        sizes = [self.cardinalities[j] for j in self.candidates]
+        rows = [np.zeros(1, dtype=np.intp)]
+        for s, (base, added) in enumerate(self.bases, start=1):
+            rows.append(self.first_row[base] + np.arange(self.combinations[s]) // sizes[added])
+        return np.concatenate(rows)
+
+    def order(self, s: int) -> tuple[int, ...]:
+        """The parents in a set, in the order in which they were added."""
+        added: list[int] = []
+        while s:
+            s, one = self.bases[s - 1]
+            added.append(self.candidates[one])
+        return tuple(reversed(added))
 
     @cached_property
     def _levels(self) -> list[tuple[Codes, Codes]]:

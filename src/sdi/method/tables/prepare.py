@@ -11,7 +11,7 @@ from sdi.method.beliefs import Clamp
 from sdi.method.settings import Settings
 from sdi.method.tables.phase1_candidates import Considered, Limits, Screen, choose_candidates, consider
 from sdi.method.tables.phase1_count import Block
-from sdi.method.tables.phase2_score import Scores
+from sdi.method.tables.phase2_score import Prior, Scores, prior_odds, prior_of
 from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.phase3_search import cool_in_haste
 from sdi.method.tables.problem import Problem
@@ -20,7 +20,8 @@ from sdi.worlds.world import Target
 FEW = 14  # variables up to which all others are candidates
 CANDIDATES = 8  # for each variable of a larger world
 SETS = 60  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
-MERCY = 6.0  # towards sets that seem hopeless, where the variables are few
+HOPELESS = 10.0  # nats below a subset: such a set is not considered ...
+CRUEL, MERCIFUL = 25.0, 150.0  # ... under BDeu alone, to which rows of touched environments may hide a true parent
 ROUNDS = 3  # times that candidates are chosen
 SPARE = 3  # candidates beside those that are parents or children already
 
@@ -46,13 +47,14 @@ def prepare(
     """Candidates are chosen anew beside the parents that a first search gave, until there is no better one."""
     size = len(cardinalities)
     limits = limits_of(size, settings)
+    priors = [prior_of(block, cardinalities, settings.sample_size, settings.strengths) for block in blocks]
     screen = Screen(blocks[0], cardinalities, settings.sample_size)
     gains = [screen.gains(i) for i in range(size)]
     most = size if size <= FEW else CANDIDATES
     considered = [
-        _consider(i, gains[i], np.zeros(size, bool), most, blocks, cardinalities, clamp, limits) for i in range(size)
+        _consider(i, gains[i], np.zeros(size, bool), most, blocks, priors, clamp, limits) for i in range(size)
     ]
-    problem = assemble(blocks, considered, targets, clamp, settings)
+    problem = assemble(blocks, priors, considered, targets, clamp, settings)
     parents, touched = clamp.value > 0.5, problem.no_targets()
     for _ in range(ROUNDS if size > FEW else 0):
         walk = Walk(problem, parents, touched, rng)
@@ -64,8 +66,8 @@ def prepare(
         for i in missing:  # those near it stay candidates, whichever way their edge points now
             near = parents[i] | parents[:, i]
             more = max(most, int(near.sum()) + SPARE)
-            considered[i] = _consider(i, gains[i], near, more, blocks, cardinalities, clamp, limits)
-        problem = assemble(blocks, considered, targets, clamp, settings)
+            considered[i] = _consider(i, gains[i], near, more, blocks, priors, clamp, limits)
+        problem = assemble(blocks, priors, considered, targets, clamp, settings)
     too_large = tuple(i for i, each in enumerate(considered) if each.too_large)
     left_alone = slice(0, int(blocks[0].starts[1]))
     alone = Block(blocks[0].rows[left_alone], blocks[0].times[left_alone], blocks[0].starts[:2])
@@ -74,8 +76,9 @@ def prepare(
 
 def limits_of(size: int, settings: Settings) -> Limits:
     few = size <= FEW
-    sets, mercy = (400, MERCY) if few else (SETS, 1.0)
-    return Limits(settings.sample_size, settings.largest_table, settings.most_parents or size, sets, mercy)
+    hopeless = HOPELESS if settings.strengths > 1 else MERCIFUL if few else CRUEL
+    odds = prior_odds(size, settings.expected_parents) if settings.strengths > 1 else 0.0
+    return Limits(settings.largest_table, settings.most_parents or size, 400 if few else SETS, hopeless, odds)
 
 
 def _consider(
@@ -84,14 +87,15 @@ def _consider(
     keep: NDArray[np.bool_],
     most: int,
     blocks: Sequence[Block],
-    cardinalities: tuple[int, ...],
+    priors: Sequence[Prior],
     clamp: Clamp,
     limits: Limits,
 ) -> Considered:
     required = clamp.value[i] > 0.5
     first = tuple(np.flatnonzero(required).tolist())
     others = choose_candidates(gains, clamp.open[i], keep & clamp.open[i] & ~required, most)
-    return consider(i, (*first, *others), len(first), blocks, cardinalities, limits)
+    cardinalities = tuple(len(each) for each in priors[0].shares)
+    return consider(i, (*first, *others), len(first), blocks, priors, cardinalities, limits)
 
 
 def _overlooked(
@@ -121,6 +125,7 @@ def _overlooked(
 
 def assemble(
     blocks: Sequence[Block],
+    priors: Sequence[Prior],
     considered: Sequence[Considered],
     targets: Sequence[Sequence[Target | None]],
     clamp: Clamp,
@@ -128,8 +133,8 @@ def assemble(
 ) -> Problem:
     """The posterior given these blocks and families."""
     scores = [
-        [Scores(each.family, block, settings.sample_size, each.counts[b]) for each in considered]
-        for b, block in enumerate(blocks)
+        [Scores(each.family, block, prior, each.counts[b]) for each in considered]
+        for b, (block, prior) in enumerate(zip(blocks, priors, strict=True))
     ]
     return Problem(
         blocks,
@@ -137,7 +142,7 @@ def assemble(
         scores,
         targets,
         clamp,
-        sample_size=settings.sample_size,
+        priors=priors,
         expected_parents=settings.expected_parents,
         several=settings.several_targets,
     )

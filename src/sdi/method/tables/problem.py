@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sdi.graphs import BoolMatrix
 from sdi.method.beliefs import Clamp
 from sdi.method.tables.phase1_count import Block, Family
-from sdi.method.tables.phase2_score import Scores, Vector, prior_odds, set_priors
-from sdi.method.tables.phase2_targets import environment_counts, touch_ratios
+from sdi.method.tables.phase2_score import Prior, Scores, Vector, prior_odds, set_priors
+from sdi.method.tables.phase2_targets import Tables, environment_tables, touch_ratios
 from sdi.worlds.world import Target
 
 REMEMBERED = 200_000  # cells of tables per environment, and ratios, that are remembered for each variable
@@ -26,12 +26,12 @@ class Problem:
         targets: Sequence[Sequence[Target | None]],
         clamp: Clamp,
         *,
-        sample_size: float,
+        priors: Sequence[Prior],
         expected_parents: float,
         several: bool,
     ) -> None:
         self.blocks, self.families, self.scores, self.clamp = blocks, families, scores, clamp
-        self.sample_size, self.several = sample_size, several
+        self.priors, self.several = priors, several
         size = len(families)
         self._odds = prior_odds(size, expected_parents)
         self._target_odds = -np.log(size) if several else 0.0
@@ -52,7 +52,7 @@ class Problem:
         for i, family in enumerate(families):
             near[i, list(family.candidates)] = True
         self.pairs = [(int(i), int(j)) for i, j in np.argwhere(near | near.T)]
-        self._counts: list[dict[tuple[int, int], NDArray[np.float64]]] = [{} for _ in families]
+        self._counts: list[dict[tuple[int, int], Tables]] = [{} for _ in families]
         self._ratios: list[dict[tuple[int, int, bytes], Vector]] = [{} for _ in families]
 
     def choices(self, parents: BoolMatrix) -> list[int]:
@@ -77,18 +77,17 @@ class Problem:
         if key not in known:
             if len(known) * len(touched) > REMEMBERED:
                 known.clear()
-            combinations = int(self.families[i].combinations[s])
-            known[key] = touch_ratios(self._tables(b, i, s), combinations, touched, self.sample_size)
+            known[key] = touch_ratios(self._tables(b, i, s), touched, self.priors[b])
         return known[key]
 
-    def _tables(self, b: int, i: int, s: int) -> NDArray[np.float64]:
+    def _tables(self, b: int, i: int, s: int) -> Tables:
         known = self._counts[i]
         if (b, s) not in known:
-            if sum(each.size for each in known.values()) > REMEMBERED:
+            if sum(each.counts.size for each in known.values()) > REMEMBERED:
                 known.clear()
             family = self.families[i]
-            parents = tuple(family.candidates[k] for k in family.sets[s])
-            known[b, s] = environment_counts(self.blocks[b], i, parents, family.cardinalities)
+            order, cards = family.order(s), family.cardinalities
+            known[b, s] = environment_tables(self.blocks[b], i, order, cards, self.priors[b])
         return known[b, s]
 
     def target_noise(self, environments: int, rng: np.random.Generator | None) -> Vector:
