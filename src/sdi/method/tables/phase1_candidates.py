@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sdi.method.tables.phase1_count import Block, Counts, Family
-from sdi.method.tables.phase2_score import Likelihood, Prior
+from sdi.method.tables.phase2_score import Likelihood, Prior, average, log_rising
 
 EXTENDED = 48  # sets of a size to which one more parent is added
 LARGEST_TABLE = 2_000  # cells that all rows are multiplied by at once
@@ -27,27 +27,47 @@ Array = NDArray[np.float64]
 class Screen:
     """What each variable tells about another, beside some parents. Looks at rows of one block."""
 
-    def __init__(self, block: Block, cardinalities: tuple[int, ...], sample_size: float) -> None:
-        self.cardinalities, self.sample_size = np.array(cardinalities), sample_size
+    def __init__(self, block: Block, cardinalities: tuple[int, ...], prior: Prior) -> None:
+        self.cardinalities, self.prior = np.array(cardinalities), prior
+        self.shares = np.concatenate(prior.shares)  # [V]
         self.first = np.concatenate([[0], np.cumsum(self.cardinalities)])
         keep = max(1, LARGEST_SCREEN // int(self.first[-1]))
         step = -(-len(block.rows) // keep)
         self.rows, self.times = block.rows[::step], block.times[::step]
+        self.part = np.repeat(np.arange(block.environments + 1), np.diff(block.starts))[::step]  # 0 is left alone
         self.seen = np.zeros((len(self.rows), int(self.first[-1])), dtype=np.float32)  # [R, V]
         for j in range(len(cardinalities)):
             self.seen[np.arange(len(self.rows)), self.first[j] + self.rows[:, j]] = 1
 
-    def gains(self, child: int, parents: Sequence[int] = ()) -> Array:
+    def gains(self, child: int, parents: Sequence[int] = (), touched: NDArray[np.bool_] | None = None) -> Array:
         """Nats that each variable would add as one more parent, in the marginal likelihood of the child ``[M]``.
 
+        Without the rows of environments that `touched` the child, if it is known which did ``[E]``.
         Of parents with more combinations than can be held at once, only the first few are taken into account.
         """
-        tables, alone, q = self._counts(child, parents)
-        before = self._score(alone[:, :, None], np.array([float(q)]))
-        with_each = self._score(tables, np.repeat(q * self.cardinalities, self.cardinalities))
-        result = np.add.reduceat(with_each, self.first[:-1]) - before[0]
+        tables, alone, q = self._counts(child, parents, touched)
+        if self.prior.extending:
+            result = self._extending(tables, alone, q)
+        else:
+            before = self._score(alone[:, :, None], np.array([float(q)]))
+            with_each = self._score(tables, np.repeat(q * self.cardinalities, self.cardinalities))
+            result = np.add.reduceat(with_each, self.first[:-1]) - before[0]
         result[[child, *parents]] = -np.inf
         return result
+
+    def _extending(self, tables: Array, alone: Array, q: int) -> Array:
+        """The same for tables that extend one another; parents are combined equally often beforehand ``[M]``."""
+        totals, share = alone.sum(axis=1, keepdims=True), 1 / len(alone)
+        fitted = (alone + alone.sum(axis=0) / max(alone.sum(), 1)) / (totals + 1)  # [q, r]
+        of_each, found = tables.sum(axis=1), []  # [q, V]
+        different, which = np.unique(q * self.cardinalities, return_inverse=True)
+        for sizes in self.prior.scaled(different) * share:
+            mass = np.repeat(sizes[which], self.cardinalities) * self.shares  # [V]
+            inside = log_rising(tables, fitted[:, :, None] * mass).sum(axis=(0, 1))
+            around = inside - log_rising(of_each, mass).sum(axis=0)
+            before = [log_rising(alone, one * fitted).sum() - log_rising(totals, one).sum() for one in sizes.tolist()]
+            found.append(np.add.reduceat(around, self.first[:-1]) - np.array(before)[which])
+        return average(found)
 
     def dependence(self, child: int, parents: Sequence[int] = ()) -> Array:
         """How many standard deviations the G-statistic of each variable lies above chance, given the parents ``[M]``.
@@ -67,7 +87,9 @@ class Screen:
         result[[child, *parents]] = -np.inf
         return np.asarray(result)
 
-    def _counts(self, child: int, parents: Sequence[int]) -> tuple[Array, Array, int]:
+    def _counts(
+        self, child: int, parents: Sequence[int], touched: NDArray[np.bool_] | None = None
+    ) -> tuple[Array, Array, int]:
         """Counts with every state of every variable ``[q, r, V]``, without ``[q, r]``, and how many q might be."""
         states, given = int(self.cardinalities[child]), list(parents)
         while given and np.prod(self.cardinalities[given], dtype=float) * states > LARGEST_TABLE:
@@ -77,7 +99,8 @@ class Screen:
             code = code * self.cardinalities[j] + self.rows[:, j]
         different, code = np.unique(code, return_inverse=True)
         cells = np.zeros((len(self.rows), len(different) * states), dtype=np.float32)
-        cells[np.arange(len(code)), code * states + self.rows[:, child]] = self.times
+        times = self.times if touched is None else np.where(np.append(False, touched)[self.part], 0.0, self.times)
+        cells[np.arange(len(code)), code * states + self.rows[:, child]] = times
         counts = (cells.T @ self.seen).astype(np.float64)  # [q r, V]
         own = counts[:, self.first[child] : self.first[child + 1]].sum(axis=1)  # each row once, by its own state
         q = int(np.prod(self.cardinalities[given], dtype=np.int64))
@@ -85,7 +108,7 @@ class Screen:
 
     def _score(self, tables: Array, combinations: Array) -> Array:
         """Log marginal likelihood of tables ``[q, r, V]`` that have so many rows each ``[V]``."""
-        row = self.sample_size / combinations
+        row = self.prior.sizes[0] / combinations
         cell = row / tables.shape[1]
         inside = np.where(tables > 0, gammaln(tables + cell) - gammaln(cell), 0.0).sum(axis=(0, 1))
         totals = tables.sum(axis=1)

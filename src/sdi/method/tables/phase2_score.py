@@ -22,6 +22,7 @@ from sdi.method.tables.phase1_count import Block, Counts, Family
 Touched: TypeAlias = frozenset[int]  # environments in which one variable was touched
 Vector: TypeAlias = NDArray[np.float64]
 FEW = 4096  # counts below it are looked up
+MANY_ROWS = 32  # of a table: with more of them its equivalent samples grow
 KEPT = 64  # counts of environments, and ...
 ANSWERS = 1024  # ... answers for other targets, that are remembered for each variable
 
@@ -56,7 +57,8 @@ class Prior(NamedTuple):
     BDeu expects causes to have a strong effect: in each row of the table anew, any distribution of the child will do.
     An effect that is real and weak would have to pay for that, and so would a strong one for each weak one beside it.
     So a table may instead extend that of one parent less, as a Dirichlet around it: with few equivalent samples it
-    differs at will, with many hardly. Each number is as likely as the others.
+    differs at will, with many hardly. Each number is as likely as the others. For a table of many rows it is larger:
+    what matters is how many samples there are for each.
     """
 
     sizes: tuple[float, ...]  # equivalent samples; a single one is BDeu
@@ -65,6 +67,10 @@ class Prior(NamedTuple):
     @property
     def extending(self) -> bool:
         return len(self.sizes) > 1
+
+    def scaled(self, combinations: NDArray[np.intp] | int) -> Vector:
+        """Equivalent samples of tables with so many rows, for each size ``[., ...]``."""
+        return np.multiply.outer(np.array(self.sizes), np.maximum(1.0, np.asarray(combinations) / MANY_ROWS))
 
 
 def prior_of(block: Block, cardinalities: Sequence[int], sample_size: float, strengths: int) -> Prior:
@@ -76,7 +82,7 @@ def prior_of(block: Block, cardinalities: Sequence[int], sample_size: float, str
     return Prior(sizes, tuple(each / each.sum() for each in shares))
 
 
-def log_rising(n: Vector | Counts, prior: Vector) -> Vector:
+def log_rising(n: Vector | Counts, prior: Vector | float) -> Vector:
     """log Gamma(n + prior) - log Gamma(prior)."""
     return np.asarray(gammaln(n + prior) - gammaln(prior))
 
@@ -130,15 +136,16 @@ class Likelihood:
         row, state = np.nonzero(tables[self.rows])
         self.cells = self.rows[row] * family.states + state
         self.row_set = family.of_row[self.rows]
+        self.cell_set = self.row_set[row]
         self.base = np.array([0, *(base for base, _ in family.bases)])
-        cell_set, extended = self.row_set[row], np.isin(np.arange(len(family.sets)), self.base)
-        self.inner = np.flatnonzero(extended[cell_set])  # cells of tables that others extend
-        self.cell_set, self.inner_set = cell_set, cell_set[self.inner]
+        self.under_cells, self.cells_above = _of_bases(self.cell_set, self.base)
+        self.under_rows, self.rows_above = _of_bases(self.row_set, self.base)
         centre, fitted = _centres(family, self.rows, tables[self.rows].astype(np.float64))
-        share, sizes = _row_shares(family, prior.shares)[self.rows], np.array(prior.sizes)[:, None]
-        of_inner = fitted[row, state][self.inner] * share[row][self.inner]
-        self.around, self.itself = sizes * (centre[row, state] * share[row]), sizes * of_inner
-        self.mass = sizes * share
+        share, sizes = _row_shares(family, prior.shares)[self.rows], prior.scaled(family.combinations)
+        self.around = sizes[:, self.cell_set] * (centre[row, state] * share[row])
+        self.itself = sizes[:, self.cells_above] * (fitted[row, state] * share[row])[self.under_cells]
+        self.mass = sizes[:, self.row_set] * share
+        self.mass_under = sizes[:, self.rows_above] * share[self.under_rows]
         self.nothing = self._raised(np.zeros(len(self.cells)), np.zeros(len(self.rows)))
 
     def __call__(self, counts: Counts) -> Vector:
@@ -153,14 +160,25 @@ class Likelihood:
         return result
 
     def _raised(self, n: Vector, totals: Vector) -> Vector:
-        """What the added parent of each set makes of these counts, up to a constant; for every sample size ``[., S]``."""
-        number, found = len(self.family.sets), []
-        for around, itself, mass in zip(self.around, self.itself, self.mass, strict=True):
-            less = np.bincount(self.row_set, gammaln(totals + mass), minlength=number)
-            outer = np.bincount(self.cell_set, gammaln(n + around), minlength=number) - less
-            inner = np.bincount(self.inner_set, gammaln(n[self.inner] + itself), minlength=number) - less
-            found.append(outer - inner[self.base])
-        return np.array(found)
+        """What the added parent of each set makes of these counts, up to a constant, by sample size ``[., S]``."""
+        parts = (
+            (1, self.cell_set, n, self.around),
+            (-1, self.row_set, totals, self.mass),
+            (-1, self.cells_above, n[self.under_cells], self.itself),
+            (1, self.rows_above, totals[self.under_rows], self.mass_under),
+        )
+        found = np.zeros((len(self.prior.sizes), len(self.family.sets)))
+        for sign, of_set, count, prior in parts:
+            for k, each in enumerate(prior):
+                found[k] += sign * np.bincount(of_set, gammaln(count + each), minlength=len(self.family.sets))
+        return found
+
+
+def _of_bases(of_set: NDArray[np.intp], base: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each set but the first all places of the set that it extends, and the set for which they are there."""
+    first = np.searchsorted(of_set, np.arange(len(base) + 1))
+    spans = [np.arange(first[b], first[b + 1]) for b in base[1:]]
+    return np.concatenate([*spans, []]).astype(np.intp), np.repeat(np.arange(1, len(base)), [len(s) for s in spans])
 
 
 def _centres(family: Family, rows: NDArray[np.intp], seen: Vector) -> tuple[Vector, Vector]:

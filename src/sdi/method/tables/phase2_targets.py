@@ -24,6 +24,7 @@ class Level(NamedTuple):
     centre: Matrix  # [q', r] what is expected beforehand, fitted to all rows without the last of them
     before: Matrix  # [q'', r] the same for those without it, fitted to all rows
     before_shares: Vector  # [q'', 1]
+    combinations: int  # of these parents, seen or not
 
 
 class Tables(NamedTuple):
@@ -54,7 +55,8 @@ def environment_tables(
     some = np.zeros(q, dtype=np.intp)
     some[code] = np.arange(len(code))  # a row with each combination
     shares = [each[values[some, k], None] for k, each in enumerate(chances)]
-    return Tables(shaped, prod(cardinalities[j] for j in parents), _levels(shaped.sum(axis=0), above, shares))
+    sizes = [cardinalities[j] for j in parents]
+    return Tables(shaped, prod(sizes), _levels(shaped.sum(axis=0), above, shares, sizes))
 
 
 def _numbered(code: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -66,18 +68,18 @@ def _numbered(code: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp
     return np.flatnonzero(seen), (np.cumsum(seen) - 1)[code]
 
 
-def _levels(counts: Matrix, above: list[NDArray[np.intp]], shares: list[Vector]) -> list[Level]:
+def _levels(counts: Matrix, above: list[NDArray[np.intp]], shares: list[Vector], sizes: list[int]) -> list[Level]:
     """Combinations are sorted by the first parent, then the second: those that share the first few lie together."""
     starts = [np.arange(len(counts))]
     for each in above[:0:-1]:
         starts.append(starts[-1][np.unique(each, return_index=True)[1]])
     alone = counts.sum(axis=0, keepdims=True)
     fitted, share = (alone + 1 / counts.shape[1]) / (alone.sum() + 1), np.ones((1, 1))
-    levels = []
+    levels: list[Level] = []
     for start, up, one in zip(reversed(starts), above, shares, strict=False):
         here, centre, before = np.add.reduceat(counts, start, axis=0), fitted[up], (fitted, share)
         share = share[up] * one[start]
-        levels.append(Level(start, share, centre, *before))
+        levels.append(Level(start, share, centre, *before, prod(sizes[: len(levels) + 1])))
         fitted = (here + centre) / (here.sum(axis=1, keepdims=True) + 1)
     return levels
 
@@ -103,7 +105,7 @@ def _likelihood(counts: Matrix, tables: Tables, prior: Prior) -> Vector:
     result = bdeu_alone(before[..., 0, :], prior.sizes[0])
     for level in tables.levels:
         here, found = np.add.reduceat(counts, level.starts, axis=-2), []
-        for size in prior.sizes:
+        for size in prior.scaled(level.combinations).tolist():
             around, mass = size * level.shares, size * level.before_shares
             added = _rise(here, around * level.centre, around[:, 0])
             found.append(added - _rise(before, mass * level.before, mass[:, 0]))

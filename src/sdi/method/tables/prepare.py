@@ -48,7 +48,7 @@ def prepare(
     size = len(cardinalities)
     limits = limits_of(size, settings)
     priors = [prior_of(block, cardinalities, settings.sample_size, settings.strengths) for block in blocks]
-    screen = Screen(blocks[0], cardinalities, settings.sample_size)
+    screen = Screen(blocks[0], cardinalities, priors[0])
     gains = [screen.gains(i) for i in range(size)]
     most = size if size <= FEW else CANDIDATES
     considered = [
@@ -60,7 +60,7 @@ def prepare(
         walk = Walk(problem, parents, touched, rng)
         cool_in_haste(walk)
         parents, touched = walk.parents, walk.touched
-        missing = _overlooked(screen, considered, parents, gains, clamp)
+        missing = _overlooked(screen, considered, parents, touched[0], gains, clamp)
         if not missing:
             break
         for i in missing:  # those near it stay candidates, whichever way their edge points now
@@ -71,7 +71,7 @@ def prepare(
     too_large = tuple(i for i, each in enumerate(considered) if each.too_large)
     left_alone = slice(0, int(blocks[0].starts[1]))
     alone = Block(blocks[0].rows[left_alone], blocks[0].times[left_alone], blocks[0].starts[:2])
-    return Prepared(problem, parents, touched, too_large, Screen(alone, cardinalities, settings.sample_size))
+    return Prepared(problem, parents, touched, too_large, Screen(alone, cardinalities, priors[0]))
 
 
 def limits_of(size: int, settings: Settings) -> Limits:
@@ -102,6 +102,7 @@ def _overlooked(
     screen: Screen,
     considered: Sequence[Considered],
     parents: BoolMatrix,
+    touched: BoolMatrix,
     gains: list[NDArray[np.float64]],
     clamp: Clamp,
 ) -> list[int]:
@@ -111,7 +112,7 @@ def _overlooked(
     """
     found = []
     for i, each in enumerate(considered):
-        beside = screen.gains(i, tuple(np.flatnonzero(parents[i]).tolist()))
+        beside = screen.gains(i, tuple(np.flatnonzero(parents[i]).tolist()), touched[:, i])
         beside[~clamp.open[i]] = -np.inf
         beside[list(each.family.candidates)] = -np.inf
         added = np.argsort(-beside)[:SPARE]
