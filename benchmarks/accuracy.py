@@ -145,6 +145,20 @@ def ceiling(world: SimulatedWorld, count: int, rows: int, seed: int) -> float:
     return float(np.mean(named)) if named else float("nan")
 
 
+def strength(world: SimulatedWorld, child: int, cause: int, seed: int, rows: int = 2_000) -> float:
+    """Nats that a cause tells about its effect: given all causes, beside the same averaged over this one."""
+    sample = world.observe(rows, np.random.default_rng([seed, 4]))
+    parents = sample[:, world.graph.parents[child]]
+    column = int(world.graph.parents[child, :cause].sum())
+    known = world.mechanisms[child].probabilities(parents)
+    average = np.zeros_like(known)
+    for value, share in enumerate(np.bincount(sample[:, cause], minlength=world.cardinalities[cause]) / rows):
+        changed = parents.copy()
+        changed[:, column] = value
+        average = average + share * world.mechanisms[child].probabilities(changed)
+    return float((known * np.log(np.maximum(known, 1e-300) / np.maximum(average, 1e-300))).sum(axis=1).mean())
+
+
 def log_probability(mechanism: Any, parents: np.ndarray, values: np.ndarray) -> float:
     chosen = mechanism.probabilities(parents)[np.arange(len(values)), values]
     return float(np.log(np.maximum(chosen, 1e-300)).sum())
@@ -196,7 +210,8 @@ def one(name: str, row: Row, world: str, seed: int) -> dict[str, Any]:
     parents = np.asarray(info.probabilities) > 0.5
     truth = simulated.graph.parents
     wrong = [
-        f"{given.names[j]}->{given.names[i]}{'+' if parents[i, j] else '-'}" for i, j in np.argwhere(parents != truth)
+        f"{given.names[j]}->{given.names[i]}" + ("+" if parents[i, j] else f"-{strength(simulated, i, j, seed):.4f}")
+        for i, j in np.argwhere(parents != truth)
     ]
     return {
         "row": name,
