@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from test_tables_exact import marginal
+from test_tables_exact import Extending, marginal, own_marginal
 
 from sdi.method import judge as judging
 from sdi.method.judge import Part, Sample, judge, take_sample, untouched
@@ -155,19 +155,23 @@ def small_sample(targets: Sequence[tuple[int, ...] | None] = (None, None)) -> Sa
     return Sample(("A", "B", "C"), CARDS, random_rows(ROWS, seed=7), parts, (hit[:5], hit[:5]))
 
 
+@pytest.mark.parametrize("strengths", [1, 3])
 @pytest.mark.parametrize("several", [False, True])
-def test_variable_left_alone_has_the_probability_that_its_likelihoods_give(several: bool) -> None:
+def test_variable_left_alone_has_the_probability_that_its_likelihoods_give(several: bool, strengths: int) -> None:
     sample = small_sample()
-    found = untouched(sample, CHAIN, Settings(sample_size=1.0, several_targets=several))
+    found = untouched(sample, CHAIN, Settings(sample_size=1.0, several_targets=several, strengths=strengths))
     rows = [part.rows for part in sample.environments]
+    extending = Extending(np.concatenate([sample.observed, *rows]), CARDS, (1.0, 10.0, 100.0))
+
+    def likelihood(which: Rows, i: int, members: list[int]) -> float:
+        return marginal(which, i, members, CARDS) if strengths == 1 else extending(which, i, tuple(members))
+
     for e in range(2):
         ratios = []
         for i, members in enumerate([[], [0], [1]]):
             rest = np.concatenate([sample.observed, rows[1 - e]])
-            soft, hard = (marginal(rows[e], i, each, CARDS) for each in (members, []))
-            own = np.logaddexp(soft, hard) - log(2)
-            together = marginal(np.concatenate([rest, rows[e]]), i, members, CARDS)
-            ratios.append(marginal(rest, i, members, CARDS) + own - together)
+            own = own_marginal(rows[e], i, tuple(members), CARDS)
+            ratios.append(likelihood(rest, i, members) + own - likelihood(np.concatenate([rest, rows[e]]), i, members))
         if several:
             expected = [1 / (1 + exp(ratio) / 3) for ratio in ratios]
         else:

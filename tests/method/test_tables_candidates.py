@@ -13,11 +13,12 @@ from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
 from sdi.method.tables import phase1_candidates, prepare
 from sdi.method.tables.phase1_candidates import Considered, Limits, Screen, choose_candidates, consider
-from sdi.method.tables.phase1_count import Block, make_block
-from sdi.method.tables.phase2_score import Bdeu
+from sdi.method.tables.phase1_count import Block, Family, make_block
+from sdi.method.tables.phase2_score import Bdeu, Likelihood, Prior, prior_of
 
 CARDS = (3, 2, 4, 2)
-PLENTY = Limits(sample_size=1.0, cells=10**6, parents=99, sets=10**6)
+PLENTY = Limits(cells=10**6, parents=99, sets=10**6, hopeless=25.0)
+BDEU = Prior((1.0,))
 
 
 def random_rows(n: int = 200, seed: int = 0, cards: tuple[int, ...] = CARDS) -> NDArray[np.uint8]:
@@ -46,10 +47,16 @@ def total(causes: int, others: int = 0, n: int = 4000) -> Block:
     return make_block(rows, [])
 
 
-def considered(block: Block, required: int = 0, **limits: Any) -> Considered:
+def considered(block: Block, required: int = 0, strengths: int = 1, **limits: Any) -> Considered:
     """Of the first variable, all others being candidates, in their order."""
     size = block.rows.shape[1]
-    return consider(0, tuple(range(1, size)), required, [block], (2,) * size, PLENTY._replace(**limits))
+    cards, others = (2,) * size, tuple(range(1, size))
+    priors = [prior_of(block, cards, 1.0, strengths)]
+    return consider(0, others, required, [block], priors, cards, PLENTY._replace(**limits))
+
+
+def screen_of(block: Block, cards: tuple[int, ...], alpha: float = 1.0, strengths: int = 1) -> Screen:
+    return Screen(block, cards, prior_of(block, cards, alpha, strengths))
 
 
 # ------------------------------------------------------------------------------------------------------- screen
@@ -61,7 +68,7 @@ def test_gain_is_the_difference_of_marginal_likelihoods(parents: tuple[int, ...]
     """Rows of all environments count, merged or not."""
     parts = [random_rows(100, 1), np.repeat(random_rows(10, 2), 5, axis=0)]
     rows, child = np.concatenate(parts), 1
-    found = Screen(make_block(parts[0], parts[1:]), CARDS, alpha).gains(child, parents)
+    found = screen_of(make_block(parts[0], parts[1:]), CARDS, alpha).gains(child, parents)
     before = marginal(rows, child, list(parents), CARDS, alpha)
     for j in range(4):
         if j in (child, *parents):
@@ -74,10 +81,35 @@ def test_screen_of_too_many_rows_looks_at_some_of_them(monkeypatch: pytest.Monke
     cards = (30, 2, 40, 2)
     rows = random_rows(600, cards=cards)
     monkeypatch.setattr(phase1_candidates, "LARGEST_SCREEN", 200 * sum(cards))
-    screen = Screen(make_block(rows, []), cards, 1.0)
+    screen = screen_of(make_block(rows, []), cards)
     assert screen.seen.size <= 200 * sum(cards)
     expected = marginal(rows[::3], 1, [0], cards) - marginal(rows[::3], 1, [], cards)
     assert screen.gains(1)[0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("strengths", [1, 3])
+@pytest.mark.parametrize("parents", [(), (3,), (3, 0)])
+def test_rows_of_environments_that_touched_a_variable_tell_nothing_about_it(
+    parents: tuple[int, ...], strengths: int
+) -> None:
+    """Its gains are those of a screen that never saw these rows, under the same prior."""
+    parts = [random_rows(n, seed) for seed, n in enumerate((100, 40, 50))]
+    block = make_block(parts[0], parts[1:])
+    prior = prior_of(block, CARDS, 1.0, strengths)
+    for touched in itertools.product([False, True], repeat=2):
+        rest = make_block(parts[0], [rows for rows, each in zip(parts[1:], touched, strict=True) if not each])
+        found = Screen(block, CARDS, prior).gains(1, parents, np.array(touched))
+        np.testing.assert_allclose(found, Screen(rest, CARDS, prior).gains(1, parents), atol=1e-6)
+
+
+def test_gain_of_a_first_parent_is_nearly_that_of_tables_which_extend_one_another() -> None:
+    """Not quite, for the one without parents is fitted a little less carefully."""
+    rows = random_rows(400, 1)
+    block, family = make_block(rows, []), Family(1, (0, 2, 3), ((), (0,), (1,), (2,)), CARDS)
+    prior, counts = prior_of(block, CARDS, 1.0, 3), family.count(block)
+    scores = Likelihood(family, prior, counts)(counts)
+    found = Screen(block, CARDS, prior).gains(1)[[0, 2, 3]]
+    np.testing.assert_allclose(found, scores[1:] - scores[0], atol=0.05)
 
 
 GAINS = np.array([5.0, -np.inf, 9.0, 1.0, 7.0])
@@ -105,61 +137,61 @@ def test_candidates_are_those_to_keep_and_those_that_tell_most(
 # ---------------------------------------------------------------------------------------------- sets of parents
 
 
-@pytest.fixture
-def no_set_is_hopeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(phase1_candidates, "HOPELESS", np.inf)
+ALL = {"hopeless": np.inf}  # no set is left out
 
 
-@pytest.mark.usefixtures("no_set_is_hopeless")
-def test_all_sets_are_considered_where_they_are_few() -> None:
-    rows = random_rows()
-    found = consider(1, (0, 2, 3), 0, [make_block(rows, [])], CARDS, PLENTY)
+@pytest.mark.parametrize("strengths", [1, 3])
+def test_all_sets_are_considered_where_they_are_few(strengths: int) -> None:
+    block = make_block(random_rows(), [])
+    prior = prior_of(block, CARDS, 1.0, strengths)
+    found = consider(1, (0, 2, 3), 0, [block], [prior], CARDS, PLENTY._replace(**ALL))
     assert found.family.sets == ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
     assert (found.family.child, found.family.candidates, found.too_large) == (1, (0, 2, 3), False)
 
 
-def test_counts_are_those_of_the_family() -> None:
+@pytest.mark.parametrize("strengths", [1, 3])
+def test_counts_are_those_of_the_family(strengths: int) -> None:
     """Also where it grew bit by bit."""
-    for found, block in [(considered(total(4, 2), sets=10), total(4, 2)), (considered(parity(3)), parity(3))]:
+    for block, limits in [(total(4, 2), {"sets": 10}), (parity(3), {})]:
+        found = considered(block, strengths=strengths, **limits)
         np.testing.assert_array_equal(found.counts[0], found.family.count(block))
 
 
-def test_sets_are_extended_until_all_causes_are_found() -> None:
+@pytest.mark.parametrize("strengths", [1, 3])
+def test_sets_are_extended_until_all_causes_are_found(strengths: int) -> None:
     """Of 8 candidates all sets of up to 2 are considered; five causes are found one more at a time."""
-    found = considered(total(5, 3), sets=40)
-    best = found.family.sets[int(np.argmax(Bdeu(found.family, 1.0)(found.counts[0])))]
+    block = total(5, 3)
+    found = considered(block, strengths=strengths, sets=40)
+    score = Likelihood(found.family, prior_of(block, (2,) * 9, 1.0, strengths), found.counts[0])
+    best = found.family.sets[int(np.argmax(score(found.counts[0])))]
     assert best == (0, 1, 2, 3, 4)
     assert len(found.family.sets) < 2**8
     assert not found.too_large
 
 
-def test_sets_are_not_extended_where_smaller_ones_are_far_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(phase1_candidates, "HOPELESS", 2.0)
-    found = considered(total(1, 7), sets=40)
+def test_sets_are_not_extended_where_smaller_ones_are_far_better() -> None:
+    found = considered(total(1, 7), sets=40, hopeless=2.0)
     assert (0,) in found.family.sets
     assert max(map(len, found.family.sets)) <= 3
 
 
-@pytest.mark.usefixtures("no_set_is_hopeless")
 def test_pairs_are_always_considered() -> None:
     """However many there are: two causes that tell nothing alone are found."""
-    found = considered(parity(2, 10), sets=3)
+    found = considered(parity(2, 10), sets=3, **ALL)
     assert set(itertools.combinations(range(12), 2)) <= set(found.family.sets)
     assert found.family.sets[int(np.argmax(Bdeu(found.family, 1.0)(found.counts[0])))] == (0, 1)
 
 
-@pytest.mark.usefixtures("no_set_is_hopeless")
 @pytest.mark.parametrize("parents", [2, 3, 4])
 def test_no_set_is_larger_than_the_limit_on_parents(parents: int) -> None:
     for sets in (40, 10**6):
-        assert max(map(len, considered(total(5, 3), sets=sets, parents=parents).family.sets)) == parents
+        assert max(map(len, considered(total(5, 3), sets=sets, parents=parents, **ALL).family.sets)) == parents
 
 
-@pytest.mark.usefixtures("no_set_is_hopeless")
 @pytest.mark.parametrize(("cells", "largest", "too_large"), [(2**9, 6, False), (2**5, 4, True), (2**3, 2, True)])
 def test_table_that_is_too_large_is_said_to_be(cells: int, largest: int, too_large: bool) -> None:
     """With its child, a table of five binary causes has 2^6 cells."""
-    found = considered(total(5, 1, n=8000), cells=cells, sets=10)
+    found = considered(total(5, 1, n=8000), cells=cells, sets=10, **ALL)
     assert max(map(len, found.family.sets)) == largest
     assert (2 * found.family.combinations).max() <= cells
     assert found.too_large == too_large
@@ -171,22 +203,18 @@ def test_large_table_that_would_not_help_is_no_complaint() -> None:
 
 def test_variables_of_many_states_may_have_no_table_at_all() -> None:
     rows = np.random.default_rng(0).integers(0, 200, (500, 2)).astype(np.uint8)
-    found = consider(0, (1,), 0, [make_block(rows, [])], (200, 200), PLENTY._replace(cells=20_000))
+    found = consider(0, (1,), 0, [make_block(rows, [])], [BDEU], (200, 200), PLENTY._replace(cells=20_000))
     assert found.family.sets == ((),)
     assert found.too_large
 
 
 @pytest.mark.parametrize("required", [0, 2])
 @pytest.mark.parametrize("hopeless", [1.0, 20.0])
-def test_sets_are_left_out_only_where_a_subset_is_far_better(
-    hopeless: float, required: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sets_are_left_out_only_where_a_subset_is_far_better(hopeless: float, required: int) -> None:
     block = total(3, 3, n=2000)
-    monkeypatch.setattr(phase1_candidates, "HOPELESS", np.inf)
-    everything = considered(block, required)
+    everything = considered(block, required, **ALL)
     scores = dict(zip(everything.family.sets, Bdeu(everything.family, 1.0)(everything.counts[0]), strict=True))
-    monkeypatch.setattr(phase1_candidates, "HOPELESS", hopeless)
-    found = considered(block, required)
+    found = considered(block, required, hopeless=hopeless)
     np.testing.assert_array_equal(found.counts[0], found.family.count(block))
     left_out = set(scores) - set(found.family.sets)
     assert left_out
@@ -197,20 +225,71 @@ def test_sets_are_left_out_only_where_a_subset_is_far_better(
     assert max(scores, key=lambda each: scores[each]) in found.family.sets
 
 
+def by_odds(considered: Considered, block: Block, odds: float) -> dict[tuple[int, ...], float]:
+    """Log posterior of each set where tables extend one another."""
+    family, counts = considered.family, considered.counts[0]
+    scores = Likelihood(family, prior_of(block, family.cardinalities, 1.0, 3), counts)(counts)
+    return {each: float(score) + odds * len(each) for each, score in zip(family.sets, scores, strict=True)}
+
+
+@pytest.mark.parametrize("odds", [0.0, -3.0])
+@pytest.mark.parametrize("hopeless", [1.0, 10.0])
+def test_sets_are_left_out_only_where_a_subset_is_far_likelier_as_tables_extend_one_another(
+    hopeless: float, odds: float
+) -> None:
+    """Those that stay have the scores that they would have had beside all others, for they extend the same."""
+    block = total(3, 3, n=2000)
+    everything = by_odds(considered(block, strengths=3, odds=odds, **ALL), block, odds)
+    found = by_odds(considered(block, strengths=3, odds=odds, hopeless=hopeless), block, odds)
+    left_out = set(everything) - set(found)
+    assert left_out
+    for each in left_out:
+        below = max(score for other, score in everything.items() if set(other) < set(each))
+        assert below >= everything[each] + hopeless - 1e-9
+    assert found == pytest.approx({each: everything[each] for each in found}, abs=1e-8)
+    for each in set(found) - {()}:
+        below = max(score for other, score in found.items() if set(other) < set(each))
+        led_to = any(set(each) < set(other) for other in found)  # a set stays for the sake of those that extend it
+        assert led_to or found[each] > below - hopeless
+
+
+@pytest.mark.parametrize("odds", [0.0, -2.0])
+def test_set_extends_the_best_with_one_member_less(odds: float) -> None:
+    block = total(3, 2, n=2000)
+    found = considered(block, strengths=3, odds=odds, **ALL)
+    scores = by_odds(found, block, odds)
+    for each, base in zip(found.family.sets[1:], found.family.extends or (), strict=True):
+        smaller = [other for other in found.family.sets if set(other) < set(each) and len(other) == len(each) - 1]
+        assert found.family.sets[base] == max(smaller, key=lambda other: scores[other])
+
+
+def test_what_a_set_extends_is_chosen_by_all_blocks_together() -> None:
+    """In one block the first cause is the stronger, in another the second, by more."""
+    rng, blocks = np.random.default_rng(4), []
+    for weights in ((1.5, 0.5), (0.2, 2.5)):
+        rows = rng.integers(0, 2, (1500, 3)).astype(np.uint8)
+        rows[:, 0] = rng.random(1500) < 1 / (1 + np.exp(-(2.0 * rows[:, 1:] - 1) @ np.array(weights)))
+        blocks.append(make_block(rows, []))
+    priors = [prior_of(block, (2, 2, 2), 1.0, 3) for block in blocks]
+    chosen = [
+        consider(0, (1, 2), 0, blocks[which], priors[which], (2, 2, 2), PLENTY).family.order(3)
+        for which in (slice(0, 1), slice(1, 2), slice(0, 2))
+    ]
+    assert chosen == [(1, 2), (2, 1), (2, 1)]
+
+
 # ----------------------------------------------------------------------------------------------------- required
 
 
-@pytest.mark.usefixtures("no_set_is_hopeless")
 def test_required_parents_are_in_every_set_but_those_that_lead_up_to_them() -> None:
-    found = considered(total(4, 1), required=2)
+    found = considered(total(4, 1), required=2, **ALL)
     assert found.family.sets[:3] == ((), (0,), (0, 1))
     assert all({0, 1} < set(each) for each in found.family.sets[3:])
     assert len(found.family.sets) == 2 + 2**3
 
 
-@pytest.mark.usefixtures("no_set_is_hopeless")
 def test_required_parents_may_exceed_the_limit_on_parents() -> None:
-    found = considered(total(4, 1), required=4, parents=2)
+    found = considered(total(4, 1), required=4, parents=2, **ALL)
     assert (0, 1, 2, 3) in found.family.sets
 
 
@@ -219,10 +298,14 @@ def test_required_parents_whose_table_is_too_large_are_an_error() -> None:
         considered(total(4, 1), required=4, cells=8)
 
 
-@pytest.mark.usefixtures("no_set_is_hopeless")
-def test_sets_that_can_be_chosen_hold_what_is_required_and_nothing_that_is_forbidden() -> None:
+@pytest.mark.parametrize("strengths", [1, 3])
+def test_sets_that_can_be_chosen_hold_what_is_required_and_nothing_that_is_forbidden(
+    strengths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOPELESS", "MERCIFUL"):
+        monkeypatch.setattr(prepare, name, np.inf)
     knowledge = Knowledge(required=[("e", "a")], forbidden=[("b", "a")])
-    clamp, settings = knowledge.clamp("abcdef"), Settings(method="tables")
+    clamp, settings = knowledge.clamp("abcdef"), Settings(method="tables", strengths=strengths)
     rng = np.random.default_rng(0)
     found = prepare.prepare([total(3, 2)], [[]], (2,) * 6, clamp, settings, rng)
     problem = found.problem
@@ -233,7 +316,10 @@ def test_sets_that_can_be_chosen_hold_what_is_required_and_nothing_that_is_forbi
     assert 0 not in problem.families[4].candidates, "the other way round it would close a cycle"
 
 
-def test_parent_that_tells_nothing_alone_becomes_a_candidate_beside_another(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("strengths", [1, 3])
+def test_parent_that_tells_nothing_alone_becomes_a_candidate_beside_another(
+    strengths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of twenty variables only two are candidates; C says nothing about A unless B is known."""
     rng = np.random.default_rng(3)
     rows = rng.integers(0, 2, (3000, 20)).astype(np.uint8)
@@ -241,15 +327,17 @@ def test_parent_that_tells_nothing_alone_becomes_a_candidate_beside_another(monk
     rows[:, 0] = rng.random(3000) < chance
     block, names = make_block(rows, []), graphs.variable_names(20)
     monkeypatch.setattr(prepare, "CANDIDATES", 2)
-    alone = Screen(block, (2,) * 20, 1.0).gains(0)
+    alone = screen_of(block, (2,) * 20, strengths=strengths).gains(0)
     assert (np.sort(alone)[-2:] > alone[2]).all()
     clamp = Knowledge(forbidden=[("A", "B"), ("A", "C")]).clamp(names)
-    found = prepare.prepare([block], [[]], (2,) * 20, clamp, Settings(sample_size=1.0), np.random.default_rng(0))
+    settings = Settings(sample_size=1.0, strengths=strengths)
+    found = prepare.prepare([block], [[]], (2,) * 20, clamp, settings, np.random.default_rng(0))
     assert {1, 2} <= set(found.problem.families[0].candidates)
     assert np.flatnonzero(found.parents[0]).tolist() == [1, 2]
 
 
-def test_set_that_later_redraws_need_is_not_left_out_by_the_first() -> None:
+@pytest.mark.parametrize("strengths", [1, 3])
+def test_set_that_later_redraws_need_is_not_left_out_by_the_first(strengths: int) -> None:
     """In the first redraw the last of seven causes does nothing, and a table of 2^7 rows costs much; later it does."""
     blocks = []
     for seed, last in enumerate((0.0, 1.0, 1.0)):
@@ -260,8 +348,7 @@ def test_set_that_later_redraws_need_is_not_left_out_by_the_first() -> None:
         blocks.append(make_block(rows, []))
     names = graphs.variable_names(8)
     clamp = Knowledge(forbidden=[("A", effect) for effect in names[1:]]).clamp(names)
-    problem = prepare.prepare(
-        blocks, [[]] * 3, (2,) * 8, clamp, Settings(sample_size=1.0), np.random.default_rng(0)
-    ).problem
+    settings = Settings(sample_size=1.0, strengths=strengths)
+    problem = prepare.prepare(blocks, [[]] * 3, (2,) * 8, clamp, settings, np.random.default_rng(0)).problem
     best = problem.families[0].sets[int(np.argmax(problem.weights(0, problem.no_targets())))]
     assert len(best) == 7

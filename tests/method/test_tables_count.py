@@ -47,6 +47,8 @@ FAMILIES = {
     "none but the empty set": Family(4, (), ((),), CARDS),
     "some sets of each size": Family(1, (2, 0, 4), ((), (1,), (2,), (1, 2), (0, 1, 2)), CARDS),
     "sets that lead up to required ones": Family(3, (4, 0, 2), ((), (0,), (0, 1), (0, 1, 2)), CARDS),
+    "sets that extend named ones": Family(1, (2, 0, 4), all_sets(3, 3), CARDS, (0, 0, 0, 2, 3, 2, 6)),
+    "sets that extend other ones": Family(1, (2, 0, 4), all_sets(3, 3), CARDS, (0, 0, 0, 1, 1, 3, 5)),
 }
 
 
@@ -132,6 +134,38 @@ def test_tables_lie_one_after_the_other(family: Family) -> None:
 def test_masks_are_the_members_as_bits(family: Family) -> None:
     assert family.masks.tolist() == [sum(1 << k for k in each) for each in family.sets]
     assert [tuple(np.flatnonzero(row)) for row in family.members] == list(family.sets)
+
+
+def test_each_set_extends_one_with_a_member_less(family: Family) -> None:
+    """That which is named, or any; the order in which members were added is that of the other and one more."""
+    assert family.order(0) == ()
+    for s, (each, (base, added)) in enumerate(zip(family.sets[1:], family.bases, strict=True), start=1):
+        assert base < s
+        assert sorted((*family.sets[base], added)) == list(each)
+        assert family.order(s) == (*family.order(base), family.candidates[added])
+        assert family.extends is None or family.extends[s - 1] == base
+
+
+def test_cells_lie_in_the_order_in_which_parents_were_added(family: Family) -> None:
+    """Of the first parent slowest, of the child fastest."""
+    rows = random_rows(60, seed=11)
+    for s, cells in enumerate(family.cells(rows)):
+        for row, cell in zip(rows.tolist(), cells.tolist(), strict=True):
+            code = 0
+            for j in family.order(s):
+                code = code * CARDS[j] + row[j]
+            assert cell == (family.first_row[s] + code) * family.states + row[family.child]
+
+
+def test_row_of_a_table_extends_that_with_the_same_other_parents(family: Family) -> None:
+    """Seen by rows of all combinations: where each lies in a table, and in that which it extends."""
+    everything = np.array(list(itertools.product(*map(range, CARDS))), np.uint8)
+    table_row = family.cells(everything) // family.states  # [S, R]
+    assert family.base_row.shape == (family.first_row[-1],)
+    np.testing.assert_array_equal(family.base_row[table_row[0]], 0)
+    for s, (base, _) in enumerate(family.bases, start=1):
+        assert set(table_row[s]) == set(range(family.first_row[s], family.first_row[s + 1]))
+        np.testing.assert_array_equal(family.base_row[table_row[s]], table_row[base])
 
 
 # ------------------------------------------------------------------------------------------------------- blocks

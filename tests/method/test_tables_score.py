@@ -12,7 +12,7 @@ from test_tables_exact import all_dags, marginal
 from sdi.method.beliefs import Knowledge
 from sdi.method.tables import phase2_score
 from sdi.method.tables.phase1_count import Family, make_block
-from sdi.method.tables.phase2_score import FEW, Bdeu, Scores, own_table, prior_odds, set_priors
+from sdi.method.tables.phase2_score import FEW, Bdeu, Likelihood, Prior, Scores, own_table, prior_odds, set_priors
 
 CARDS = (3, 2, 4, 2)
 
@@ -46,6 +46,12 @@ def test_score_is_the_marginal_likelihood_by_the_book(child: int, alpha: float) 
     rows, family = random_rows(150, seed=1), full_family(child)
     expected = [marginal(rows, child, parents, CARDS, alpha) for parents in parents_of(family)]
     np.testing.assert_allclose(Bdeu(family, alpha)(family.count(make_block(rows, []))), expected, rtol=1e-10)
+
+
+def test_prior_of_a_single_size_is_bdeu() -> None:
+    family = full_family(2)
+    counts = family.count(make_block(random_rows(150, seed=1), []))
+    np.testing.assert_array_equal(Likelihood(family, Prior((3.0,)), counts)(counts), Bdeu(family, 3.0)(counts))
 
 
 def test_counts_above_those_looked_up_are_scored_the_same_way() -> None:
@@ -120,7 +126,8 @@ def test_equivalent_graphs_score_the_same_and_others_do_not(cards: tuple[int, ..
 
 def scored(**changes: float) -> tuple[Scores, NDArray[np.uint8], list[NDArray[np.uint8]]]:
     observed, environments = random_rows(80, seed=4), [random_rows(30, seed=seed) for seed in (5, 6, 7)]
-    return Scores(full_family(1), make_block(observed, environments), changes.get("alpha", 1.0)), observed, environments
+    prior = Prior((changes.get("alpha", 1.0),))
+    return Scores(full_family(1), make_block(observed, environments), prior), observed, environments
 
 
 @pytest.mark.parametrize("alpha", [1.0, 5.0])
@@ -155,7 +162,7 @@ def test_scores_do_not_depend_on_what_was_asked_before(monkeypatch: pytest.Monke
 
 def test_counts_that_are_given_are_used() -> None:
     scores, _, _ = scored()
-    given = Scores(scores.family, scores.block, 1.0, scores.family.count(scores.block))
+    given = Scores(scores.family, scores.block, Prior((1.0,)), scores.family.count(scores.block))
     np.testing.assert_array_equal(given(frozenset({1})), scores(frozenset({1})))
 
 

@@ -21,7 +21,13 @@ from sdi.method.settings import Settings
 from sdi.worlds.world import Environment, World
 
 EVIDENCE = ("flips", "draws")  # estimators whose beliefs follow the evidence; the others descend a gradient
-PATIENT = 1 / 3  # how much an iteration counts towards a stop that leaves some beliefs undecided
+PATIENT = 1 / 3  # how much an iteration counts towards a stop that leaves some beliefs undecided ...
+STEADY = 2 / 3  # ... and how much if none of them moved by more than the margin
+# Where rows are the same every time:
+HOVER = 0.2  # beliefs further than this from 0 and 1 may change sides without being news
+RIPE = 9  # times that networks should have seen each row by the time that the graph is calm
+CLEAR = 0.02  # targets as sure as this are not looked for again while the graph is calm ...
+LOOK_AGAIN = 5  # ... except in every fifth iteration
 
 
 class State(NamedTuple):
@@ -126,13 +132,32 @@ def _iteration(state: State, world: World, settings: Settings, clamp: Clamp, see
     """One pass through the outer loop of Algorithm 1."""
     seen = look(state, world, settings, seed)
     before = believed(state, clamp)
+    earlier = None  # where the rows are the same every time, what was believed when they were last fitted
+    if seen.world.environments and isinstance(state.structure, Weighed):
+        earlier = state.structure.evidence.beliefs
+    again = seen.again and (earlier is None or not _unripe(state, seen, settings))
     fitted, loss = fit(  # phase 1
-        state.fitted, seen.observed, before, seen.to_fit, settings, float(seen.rows), seen.again
+        state.fitted, seen.observed, before, seen.to_fit, settings, float(seen.rows), again, earlier
     )
-    scene = Scene(seen.world, fitted.weights, seen.observed, float(seen.rows), before, clamp)
+    known = None if earlier is None else _clear_targets(state, seen)
+    scene = Scene(seen.world, fitted.weights, seen.observed, float(seen.rows), before, clamp, known)
     learn: Any = weigh if settings.estimator in EVIDENCE else descend  # phases 2 and 3
     learnt = learn(state.structure, scene, seen.interventions, seen.rng, seen.to_learn, settings)
     return conclude(state, fitted, float(loss), learnt, seen.world, clamp, settings)
+
+
+def _unripe(state: State, seen: Look, settings: Settings) -> bool:
+    """The graph is calm, but networks have seen little of the rows, and most of that under other beliefs."""
+    shown = int(state.fitted.moments.count) * settings.batch
+    return state.stable >= 1 and shown < RIPE * seen.rows
+
+
+def _clear_targets(state: State, seen: Look) -> NDArray[np.float32] | None:
+    """What was found the last time, if the same rows under much the same beliefs would hardly say anything else."""
+    found = state.targets
+    if len(seen.world.environments) > seen.interventions or state.stable < 1 or state.iteration % LOOK_AGAIN == 0:
+        return None
+    return found if (np.minimum(found, 1 - found) < CLEAR).all() else None
 
 
 def conclude(
@@ -149,12 +174,15 @@ def conclude(
     )
     before, after = np.asarray(believed(state, clamp)), np.asarray(believed(done, clamp))
     undecided = int((~is_decided(after, clamp, settings.margin)).sum())
-    same = bool((decide(after).parents == decide(before).parents).all())
+    changed = decide(after).parents != decide(before).parents
+    same = not changed.any()
     # Where every row there will ever be has been seen, beliefs between yes and no may be all that these rows can say;
     # not so while they descend a gradient: then they are still on their way.
     patient = bool(world.environments) and settings.estimator in EVIDENCE
-    calm = 1.0 if not undecided else PATIENT if patient else 0.0
-    done = done._replace(stable=state.stable + calm if same and calm else 0.0)
+    steady = np.abs(after - before).max() < settings.margin
+    calm = 1.0 if not undecided else (STEADY if steady else PATIENT) if patient else 0.0
+    hovers = patient and not (changed & is_decided(before, clamp, HOVER)).any()  # neither news nor rest
+    done = done._replace(stable=state.stable + calm if same and calm else state.stable if hovers else 0.0)
     return done, Info(done.iteration, done.interventions, after, undecided, loss, visited, found)
 
 

@@ -1,7 +1,7 @@
 """Phase 1: fit the networks to observations, under configurations drawn from the beliefs."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,9 @@ from sdi.method.settings import Settings
 
 CANDIDATE = 0.02  # a parent more probable than this may be one
 MANY_PARENTS = 6  # so many candidates, or all others, take all F steps
+FEW_PARENTS = 3.0  # on a finite table, networks with more parents decay faster, in proportion
+LEAST_STEPS = 10  # of a refit to a finite table, however little beliefs have moved ...
+LEAST_SHOWN = 0.25  # ... and so many of its rows, if that is more
 
 
 class Fitted(NamedTuple):
@@ -41,20 +44,27 @@ def fit(
     settings: Settings,
     rows: jax.Array | float = float("inf"),
     again: bool = False,
+    earlier: jax.Array | None = None,
 ) -> tuple[Fitted, jax.Array]:
     """F steps of Adam on -log P(X | C); also the mean of that loss over the last tenth of the steps.
 
     `rows` is how many rows there are behind the pool: the fewer, the stronger the weight decay. `again` is a shorter
-    fit to mechanisms that the networks know already.
+    fit to mechanisms that the networks know already. `earlier` are the beliefs of the fit before, given
+    where rows are the same every time. They would be learnt by heart: a refit is as long and as fast as beliefs have
+    moved, and a network decays faster the more parents it has.
     """
     most_steps = (settings.refit_steps if again else None) or settings.fit_steps
-    steps = most_steps if again else enough_steps(fitted, probabilities, settings)
-    shrink = settings.decay / rows
-    open_ = (probabilities > 0) & (probabilities < 1)
-    most = 1 - settings.mask_margin if settings.dropout else 1.0
-    least = settings.mask_margin if settings.dropout else 1.0
-    # What no batch shows could not be learnt, and what all show would be learnt by heart.
-    drawn_from = jnp.where(open_, jnp.clip(probabilities, least, most), probabilities)
+    drawn_from = _shown(probabilities, settings)
+    steps: Any = most_steps if again else enough_steps(fitted, probabilities, settings)
+    early: Any = settings.anneal if again else 1.0  # share of the rate before the last third of the steps
+    shrink: Any = settings.decay / rows
+    if earlier is not None:
+        shrink *= jnp.maximum(1.0, probabilities.sum(axis=1) / FEW_PARENTS)[:, None, None]
+    if earlier is not None and again:
+        moved = jnp.minimum(jnp.abs(drawn_from - _shown(earlier, settings)).sum(axis=1).max(), 1.0)
+        fewest = jnp.clip(LEAST_SHOWN * rows / settings.batch, min(LEAST_STEPS, most_steps), most_steps)
+        steps = jnp.maximum(fewest, most_steps * moved).astype(jnp.int32)
+        early = jnp.maximum(early, moved)
 
     def loss(weights: Weights, batch: Batch, configuration: jax.Array) -> jax.Array:
         return -jnp.sum(log_likelihood(weights, batch.rows, configuration) @ batch.share)
@@ -69,15 +79,23 @@ def fit(
         configuration = draw_configurations(to_configuration, drawn_from, shape)
         value, gradient = jax.value_and_grad(loss)(fitted.weights, batch, configuration)
         direction, moments = _optimiser(settings).update(gradient, fitted.moments)
-        rate = settings.fit_rate * jnp.where(again | (k >= 2 * steps // 3), settings.anneal, 1.0)
+        rate = settings.fit_rate * jnp.where(k >= 2 * steps // 3, settings.anneal, early)
         weights = jax.tree.map(lambda w, d: w - rate * d, fitted.weights, direction)
         smaller = 1 - rate * shrink
         total += jnp.where(k >= steps - last, value, 0.0)
-        return Fitted(weights._replace(w0=weights.w0 * smaller, w1=weights.w1 * smaller), moments), total
+        return Fitted(weights._replace(w0=weights.w0 * smaller[..., None], w1=weights.w1 * smaller), moments), total
 
     last = max(1, most_steps // 10) if isinstance(steps, int) else jnp.maximum(1, steps // 10)
     fitted, total = jax.lax.fori_loop(0, steps, step, (fitted, jnp.zeros(())))
     return fitted, total / last
+
+
+def _shown(probabilities: jax.Array, settings: Settings) -> jax.Array:
+    """How often each parent is drawn. What no batch shows could not be learnt, what all show is learnt by heart."""
+    open_ = (probabilities > 0) & (probabilities < 1)
+    most = 1 - settings.mask_margin if settings.dropout else 1.0
+    least = settings.mask_margin if settings.dropout else 1.0
+    return jnp.where(open_, jnp.clip(probabilities, least, most), probabilities)
 
 
 def enough_steps(fitted: Fitted, probabilities: jax.Array, settings: Settings) -> int | jax.Array:

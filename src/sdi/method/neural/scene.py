@@ -23,6 +23,7 @@ class Scene(NamedTuple):
     size: float  # rows behind it
     probabilities: jax.Array  # [M, M]
     clamp: Clamp
+    touched: NDArray[np.float32] | None = None  # [E, M], where it is clear and need not be found again
 
 
 class Learnt(NamedTuple):

@@ -11,6 +11,7 @@ from sdi.method.neural.scene import Learnt, Scene, declared
 from sdi.method.settings import Settings
 from sdi.worlds.world import Environment, Rows, World
 
+ROUND = 100  # lengths of environments are rounded up to a multiple of this many rows
 FACT = 0.02  # a belief this close to 0 or 1 counts as a fact when edges are scored
 
 
@@ -18,13 +19,17 @@ def weigh(
     structure: Weighed, scene: Scene, count: int, rng: np.random.Generator, key: jax.Array, settings: Settings
 ) -> Learnt:
     """`count` environments, or all there are."""
-    world, weights, observed, size, probabilities, clamp = scene
+    world, weights, observed, size, probabilities, clamp, known = scene
     to_target, to_gains, to_order = jax.random.split(key, 3)
     visited = _environments(world, count, rng)
-    rows, real = _padded([each.observe(settings.rows_per_intervention, rng) for each in visited], settings)
+    parts = [each.observe(settings.rows_per_intervention, rng) for each in visited]
+    rows, real = _padded(parts, _length(parts, world, settings))
     # What is all but decided is taken as decided: one chance in 500, times thousands of rows, would outweigh the rest.
     sharp = _rounded(probabilities)
-    guess = find_targets(weights, observed, size, rows, real, sharp, to_target, settings)
+    if known is None:
+        guess = find_targets(weights, observed, size, rows, real, sharp, to_target, settings)
+    else:
+        guess = jnp.asarray(known)
     given = declared(visited, settings.targets, len(world.names))
     touched = jnp.where(jnp.isnan(given), guess, given)
     worth = gains(weights, rows, real, sharp, to_gains, settings)
@@ -48,9 +53,15 @@ def _environments(world: World, count: int, rng: np.random.Generator) -> tuple[E
     return tuple(world.environments[k] for k in sorted(rng.choice(len(world.environments), count, replace=False)))
 
 
-def _padded(parts: list[Rows], settings: Settings) -> tuple[jax.Array, jax.Array]:
-    """Rows ``[E, R, M]`` and 1 for each that is real ``[E, R]``; one length for all iterations, so one compilation."""
-    length = settings.rows_per_intervention
+def _length(parts: list[Rows], world: World, settings: Settings) -> int:
+    """One length for all iterations, so one compilation; on a finite table no longer than it need be, or hardly."""
+    if not world.environments:
+        return settings.rows_per_intervention
+    return min(settings.rows_per_intervention, ROUND * -(-max(map(len, parts)) // ROUND))
+
+
+def _padded(parts: list[Rows], length: int) -> tuple[jax.Array, jax.Array]:
+    """Rows ``[E, R, M]`` and 1 for each that is real ``[E, R]``."""
     rows = np.zeros((len(parts), length, parts[0].shape[1]), parts[0].dtype)
     real = np.zeros((len(parts), length), np.float32)
     for e, part in enumerate(parts):

@@ -18,7 +18,7 @@ from scipy.special import gammaln
 from sdi.method.tables.phase1_count import Block, Counts, Family
 from sdi.method.tables.phase2_score import Likelihood, Prior, average, log_rising
 
-EXTENDED = 48  # sets of a size to which one more parent is added
+EXTENDED, LARGE = 48, 4  # sets of a size to which one more parent is added; fewer where that size is large
 LARGEST_TABLE = 2_000  # cells that all rows are multiplied by at once
 LARGEST_SCREEN = 120_000_000  # numbers in the matrix of all rows and states; of more rows only as many are looked at
 Array = NDArray[np.float64]
@@ -130,6 +130,7 @@ class Limits(NamedTuple):
     sets: int  # up to this number all sets of a size are looked at
     hopeless: float  # nats below a subset: such a set is not considered
     odds: float = 0.0  # of an edge beforehand, in nats
+    few: bool = True  # variables: then more can be afforded
 
 
 class Considered(NamedTuple):
@@ -164,7 +165,7 @@ def consider(
     counts = [family.count(block) for block in blocks]
     scores = _scores(family, counts, priors, limits.odds)
     for size in range(1, max(required, min(len(candidates), limits.parents)) + 1):
-        wanted = _of_size(family, size, required) if size <= full else _extended(family, scores, limits.hopeless)
+        wanted = _of_size(family, size, required) if size <= full else _extended(family, scores, limits)
         fitting = [
             each
             for each in wanted
@@ -248,11 +249,12 @@ def _full_size(candidates: int, limits: Limits) -> int:
     return max(size, min(2, candidates, limits.parents))
 
 
-def _extended(family: Family, scores: Array, hopeless: float) -> list[tuple[int, ...]]:
+def _extended(family: Family, scores: Array, limits: Limits) -> list[tuple[int, ...]]:
     """One more parent for the best of the largest sets; none if even they are hopeless."""
     largest = len(family.sets[-1])
-    here = [s for s in np.argsort(-scores).tolist() if len(family.sets[s]) == largest][:EXTENDED]
-    if scores[here[0]] < scores.max() - hopeless:
+    most = EXTENDED if limits.few or largest < LARGE else EXTENDED // 8
+    here = [s for s in np.argsort(-scores).tolist() if len(family.sets[s]) == largest][:most]
+    if scores[here[0]] < scores.max() - limits.hopeless:
         return []
     there = {family.sets[s] for s in here}
     grown = {

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sdi.method.tables.phase3_sample import Walk
+from sdi.method.tables.phase3_sample import Cell, Walk
 
 HOT, STEPS = 0.01, 60  # a fresh search cools from here to 1 in so many steps
 HASTY = 20  # ... or in so many, in haste
 TARGETS, EXCHANGES = 0.02, 0.1  # colder than this they move too: before, it costs much and decides nothing
 COLD = 1e3  # only climbs
+CONFUSED = -10.0  # nats for "touched" below which nobody looks whether two targets should change places
 
 
 def cool(walk: Walk) -> None:
@@ -50,12 +51,22 @@ def climb(walk: Walk, variables: Sequence[int]) -> None:
         for i in variables:
             for j in walk.neighbours(i):
                 for one, other in ((i, j), (j, i)):
-                    cells = walk.differing(one, other)
+                    cells = _confusable(walk, one, other)
                     if len(cells) > 1:
                         walk.exchange(one, other, cells)
                     for cell in cells:
                         walk.exchange(one, other, [cell])
     walk.coldness = 1.0
+
+
+def _confusable(walk: Walk, i: int, j: int) -> list[Cell]:
+    """Where one of two was touched and the other may have been, as things are: elsewhere the pair is not confused."""
+    found = []
+    for b, e in walk.differing(i, j):
+        other = j if walk.touched[b][e, i] else i
+        if walk.problem.ratios(b, other, walk.choice[other], walk.touched[b][:, other])[e] > CONFUSED:
+            found.append((b, e))
+    return found
 
 
 def _move(walk: Walk, variables: Sequence[int]) -> None:
@@ -70,6 +81,6 @@ def _exchange_some(walk: Walk, variables: Sequence[int]) -> None:
         near = walk.neighbours(i)
         if near:
             j = near[int(walk.rng.integers(len(near)))]
-            cells = walk.differing(i, j)
+            cells = _confusable(walk, i, j)
             if cells:
                 walk.exchange(i, j, cells if walk.rng.random() < 0.5 else [cells[int(walk.rng.integers(len(cells)))]])

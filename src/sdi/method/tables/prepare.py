@@ -20,7 +20,7 @@ from sdi.worlds.world import Target
 FEW = 14  # variables up to which all others are candidates
 CANDIDATES = 8  # for each variable of a larger world
 SETS = 60  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
-HOPELESS = 10.0  # nats below a subset: such a set is not considered ...
+HOPELESS, HASTY = 10.0, 6.0  # nats below a subset: such a set is not considered, with few variables and many ...
 CRUEL, MERCIFUL = 25.0, 150.0  # ... under BDeu alone, to which rows of touched environments may hide a true parent
 ROUNDS = 3  # times that candidates are chosen
 SPARE = 3  # candidates beside those that are parents or children already
@@ -76,9 +76,10 @@ def prepare(
 
 def limits_of(size: int, settings: Settings) -> Limits:
     few = size <= FEW
-    hopeless = HOPELESS if settings.strengths > 1 else MERCIFUL if few else CRUEL
+    hopeless = (HOPELESS if few else HASTY) if settings.strengths > 1 else (MERCIFUL if few else CRUEL)
     odds = prior_odds(size, settings.expected_parents) if settings.strengths > 1 else 0.0
-    return Limits(settings.largest_table, settings.most_parents or size, 400 if few else SETS, hopeless, odds)
+    sets = 400 if few else SETS
+    return Limits(settings.largest_table, settings.most_parents or size, sets, hopeless, odds, few)
 
 
 def _consider(
