@@ -83,7 +83,7 @@ class Extending:
 
     def _share(self, parents: tuple[int, ...], values: tuple[int, ...]) -> float:
         each = [
-            (sum(row[j] == value for row in self.everything) + 1) / (len(self.everything) + self.cards[j])
+            (sum(row[j] == value for row in self.everything) + 1 / self.cards[j]) / (len(self.everything) + 1)
             for j, value in zip(parents, values, strict=True)
         ]
         return prod(each)
@@ -204,7 +204,7 @@ def sampled_posterior(problem: Problem, draws: int, seed: int = 1) -> tuple[np.n
 )
 def test_sampled_posterior_is_the_enumerated_one(size, cards, several):
     observed, environments = world_rows(size, cards, seed=4)
-    odds = np.log(1 / (size - 1) / (1 - 1 / (size - 1))) if size > 3 else 0.0
+    odds = np.log(0.25 / 0.75)  # an edge in four, at most
     edges, touched = exact_posterior(size, cards, observed, environments, odds, several)
     problem = make_problem(size, cards, observed, environments, several_targets=several)
     sampled_edges, sampled_touched = sampled_posterior(problem, 8_000 if several else 4_000)
@@ -218,7 +218,7 @@ def test_sampled_posterior_is_the_enumerated_one(size, cards, several):
 )
 def test_sampled_posterior_is_the_enumerated_one_where_tables_extend_one_another(size, cards, several):
     observed, environments = world_rows(size, cards, seed=4)
-    odds = np.log(1 / (size - 1) / (1 - 1 / (size - 1))) if size > 3 else 0.0
+    odds = np.log(0.25 / 0.75)  # an edge in four, at most
     problem = make_problem(size, cards, observed, environments, several_targets=several, strengths=3)
     assert [len(family.sets) for family in problem.families] == [2 ** (size - 1)] * size  # none is left out
     edges, touched = exact_posterior(size, cards, observed, environments, odds, several, problem)

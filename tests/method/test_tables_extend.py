@@ -133,8 +133,8 @@ def test_shares_are_of_all_rows_and_never_nothing() -> None:
     for block in (make_block(rows, []), make_block(rows[:1], [rows[1:]]), make_block(rows[:0], [rows, rows])):
         twice = 2 if block.environments == 2 else 1
         first, second = prior_of(block, (4, 2), 1.0, 3).shares
-        np.testing.assert_allclose(first, np.array([3 * twice + 1, 1, twice + 1, 1]) / (4 * twice + 4))
-        np.testing.assert_allclose(second, np.array([twice + 1, 3 * twice + 1]) / (4 * twice + 2))
+        np.testing.assert_allclose(first, np.array([3 * twice + 1 / 4, 1 / 4, twice + 1 / 4, 1 / 4]) / (4 * twice + 1))
+        np.testing.assert_allclose(second, np.array([twice + 1 / 2, 3 * twice + 1 / 2]) / (4 * twice + 1))
 
 
 # ------------------------------------------------------------------------------------------- names and their order

@@ -23,7 +23,7 @@ from sdi.method.tables.problem import Problem
 NAMES = "abcd"
 NOTHING = Knowledge()
 CARDS = (2, 3, 2, 2)
-ODDS = {3: 0.0, 4: float(np.log(1 / 2))}  # one parent expected: 1 of 2 others, 1 of 3
+ODDS = dict.fromkeys((3, 4), float(np.log(1 / 3)))  # one parent expected, and never more than an edge in four
 
 
 def make_problem(

@@ -175,9 +175,12 @@ def test_own_table_is_the_mean_of_soft_and_hard_also_far_below_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "expected", "share"), [(11, 2.0, 0.2), (101, 1.0, 0.01), (5, 2.0, 0.5), (3, 2.0, 0.5), (2, 0.25, 0.25)]
+    ("size", "expected", "share"),
+    [(11, 2.0, 0.2), (101, 1.0, 0.01), (9, 2.0, 0.25), (5, 2.0, 0.25), (3, 2.0, 0.25), (2, 0.1, 0.1)],
 )
-def test_prior_odds_expect_so_many_parents_but_are_never_above_even(size: int, expected: float, share: float) -> None:
+def test_prior_odds_expect_so_many_parents_but_never_above_one_edge_in_four(
+    size: int, expected: float, share: float
+) -> None:
     assert prior_odds(size, expected) == pytest.approx(log(share / (1 - share)))
 
 

@@ -32,7 +32,7 @@ class Screen:
         self.shares = np.concatenate(prior.shares)  # [V]
         self.first = np.concatenate([[0], np.cumsum(self.cardinalities)])
         keep = max(1, LARGEST_SCREEN // int(self.first[-1]))
-        step = -(-len(block.rows) // keep)
+        step = max(1, -(-len(block.rows) // keep))
         self.rows, self.times = block.rows[::step], block.times[::step]
         self.part = np.repeat(np.arange(block.environments + 1), np.diff(block.starts))[::step]  # 0 is left alone
         self.seen = np.zeros((len(self.rows), int(self.first[-1])), dtype=np.float32)  # [R, V]
@@ -58,7 +58,8 @@ class Screen:
     def _extending(self, tables: Array, alone: Array, q: int) -> Array:
         """The same for tables that extend one another; parents are combined equally often beforehand ``[M]``."""
         totals, share = alone.sum(axis=1, keepdims=True), 1 / len(alone)
-        fitted = (alone + alone.sum(axis=0) / max(alone.sum(), 1)) / (totals + 1)  # [q, r]
+        pooled = alone.sum(axis=0)
+        fitted = (alone + (pooled + 1 / len(pooled)) / (pooled.sum() + 1)) / (totals + 1)  # [q, r]
         of_each, found = tables.sum(axis=1), []  # [q, V]
         different, which = np.unique(q * self.cardinalities, return_inverse=True)
         for sizes in self.prior.scaled(different) * share:
@@ -172,7 +173,8 @@ def consider(
             if size <= required or states[list(each)].prod() * cardinalities[child] <= limits.cells
         ]
         best = family.sets[int(np.argmax(scores))]
-        too_large = too_large or any(set(best) < set(each) for each in set(wanted).difference(fitting))
+        left_out = set(wanted).difference(fitting) if len(best) == size - 1 else set()
+        too_large = too_large or any(set(best) < set(each) for each in left_out)
         if not fitting:
             break
         larger = _with(family, fitting, scores)

@@ -22,6 +22,7 @@ from sdi.method.tables.phase1_count import Block, Counts, Family
 Touched: TypeAlias = frozenset[int]  # environments in which one variable was touched
 Vector: TypeAlias = NDArray[np.float64]
 FEW = 4096  # counts below it are looked up
+LIKELY = 0.25  # an edge beforehand, at most: with few variables a weak prior would let chance decide
 MANY_ROWS = 32  # of a table: with more of them its equivalent samples grow
 KEPT = 64  # counts of environments, and ...
 ANSWERS = 1024  # ... answers for other targets, that are remembered for each variable
@@ -76,7 +77,8 @@ class Prior(NamedTuple):
 def prior_of(block: Block, cardinalities: Sequence[int], sample_size: float, strengths: int) -> Prior:
     """So many equivalent sample sizes, each ten times the one before."""
     shares = [
-        np.bincount(block.rows[:, i], block.times, minlength=states) + 1.0 for i, states in enumerate(cardinalities)
+        np.bincount(block.rows[:, i], block.times, minlength=states) + 1.0 / states
+        for i, states in enumerate(cardinalities)
     ]
     sizes = tuple(sample_size * 10.0**k for k in range(strengths))
     return Prior(sizes, tuple(each / each.sum() for each in shares))
@@ -253,8 +255,8 @@ class Scores:
 
 
 def prior_odds(size: int, expected_parents: float) -> float:
-    """Log odds of an edge beforehand, so that a variable has `expected_parents` of them; never above even."""
-    share = min(expected_parents / max(size - 1, 1), 0.5)
+    """Log odds of an edge beforehand, so that a variable has `expected_parents` of them; at most one edge in four."""
+    share = min(expected_parents / max(size - 1, 1), LIKELY)
     return float(np.log(share) - np.log1p(-share))
 
 
