@@ -8,11 +8,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import accuracy
+import default
 import tables
 
 PAGE = Path(__file__).parent.parent / "docs" / "results.md"
 TABLES: dict[str, Callable[[], str]] = {
     "accuracy": lambda: accuracy.summary(accuracy.RESULTS),
+    "default": default.summary,
     "tables": lambda: tables.summary(tables.RESULTS),
     "calibration": lambda: tables.calibration_summary(tables.CALIBRATION),
 }
