@@ -27,7 +27,8 @@ import numpy as np  # noqa: E402
 import sdi  # noqa: E402
 from sdi import metrics, networks  # noqa: E402
 from sdi.method.tables.phase1_count import make_block  # noqa: E402
-from sdi.method.tables.phase2_score import graph_score, prior_odds, prior_of  # noqa: E402
+from sdi.method.tables.phase2_likelihood import prior_of  # noqa: E402
+from sdi.method.tables.phase2_score import graph_score, prior_odds  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "tables.csv"
 CALIBRATION = Path(__file__).parent / "results" / "tables_calibration.csv"

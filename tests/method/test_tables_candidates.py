@@ -14,7 +14,7 @@ from sdi.method.settings import Settings
 from sdi.method.tables import phase1_candidates, prepare
 from sdi.method.tables.phase1_candidates import Considered, Limits, Screen, choose_candidates, consider
 from sdi.method.tables.phase1_count import Block, Family, make_block
-from sdi.method.tables.phase2_score import Bdeu, Likelihood, Prior, prior_of
+from sdi.method.tables.phase2_likelihood import Bdeu, Likelihood, Prior, prior_of
 
 CARDS = (3, 2, 4, 2)
 PLENTY = Limits(cells=10**6, parents=99, sets=10**6, hopeless=25.0)

@@ -12,7 +12,8 @@ from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
 from sdi.method.tables.phase1_candidates import Limits, Screen, consider
 from sdi.method.tables.phase1_count import Block, Family, make_block
-from sdi.method.tables.phase2_score import Likelihood, Prior, Scores, graph_score, prior_of
+from sdi.method.tables.phase2_likelihood import Likelihood, Prior, prior_of
+from sdi.method.tables.phase2_score import Scores, graph_score
 from sdi.method.tables.prepare import prepare
 
 Rows = NDArray[np.uint8]

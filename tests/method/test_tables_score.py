@@ -12,7 +12,8 @@ from test_tables_exact import all_dags, marginal
 from sdi.method.beliefs import Knowledge
 from sdi.method.tables import phase2_score
 from sdi.method.tables.phase1_count import Family, make_block
-from sdi.method.tables.phase2_score import FEW, Bdeu, Likelihood, Prior, Scores, own_table, prior_odds, set_priors
+from sdi.method.tables.phase2_likelihood import FEW, Bdeu, Likelihood, Prior
+from sdi.method.tables.phase2_score import Scores, own_table, prior_odds, set_priors
 
 CARDS = (3, 2, 4, 2)
 

@@ -9,7 +9,8 @@ from test_tables_exact import Extending, marginal, own_marginal
 
 from sdi.method.tables import phase2_targets
 from sdi.method.tables.phase1_count import Block, Family, make_block
-from sdi.method.tables.phase2_score import Prior, Scores, prior_of
+from sdi.method.tables.phase2_likelihood import Prior, prior_of
+from sdi.method.tables.phase2_score import Scores
 from sdi.method.tables.phase2_targets import _numbered, environment_tables, touch_ratios
 
 CARDS = (3, 2, 4)

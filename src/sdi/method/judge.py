@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sdi.graphs import BoolMatrix
 from sdi.method.settings import Settings
 from sdi.method.tables.phase1_count import Block, make_block
-from sdi.method.tables.phase2_score import Prior, prior_of
+from sdi.method.tables.phase2_likelihood import Prior, prior_of
 from sdi.method.tables.phase2_targets import environment_tables, touch_ratios
 from sdi.worlds.world import Environment, Rows, Target, World
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sdi.method.tables.phase1_count import Block, Counts, Family
-from sdi.method.tables.phase2_score import Likelihood, Prior, average, log_rising
+from sdi.method.tables.phase2_likelihood import Likelihood, Prior, average, log_rising
 
 EXTENDED, LARGE = 48, 4  # sets of a size to which one more parent is added; fewer where that size is large
 LARGEST_TABLE = 2_000  # cells that all rows are multiplied by at once

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdi.method.tables.phase1_count import Block
-from sdi.method.tables.phase2_score import Prior, Vector, average, bdeu_alone, log_rising, own_size, own_table
+from sdi.method.tables.phase2_likelihood import Prior, Vector, average, bdeu_alone, log_rising
+from sdi.method.tables.phase2_score import own_size, own_table
 
 Matrix = NDArray[np.float64]
 PIECE = 4_000_000  # cells of all environments that are held at once

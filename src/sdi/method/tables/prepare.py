@@ -11,7 +11,8 @@ from sdi.method.beliefs import Clamp
 from sdi.method.settings import Settings
 from sdi.method.tables.phase1_candidates import Considered, Limits, Screen, choose_candidates, consider
 from sdi.method.tables.phase1_count import Block
-from sdi.method.tables.phase2_score import Prior, Scores, prior_odds, prior_of
+from sdi.method.tables.phase2_likelihood import Prior, prior_of
+from sdi.method.tables.phase2_score import Scores, prior_odds
 from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.phase3_search import cool_in_haste
 from sdi.method.tables.problem import Problem

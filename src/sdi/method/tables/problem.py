@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from sdi.graphs import BoolMatrix
 from sdi.method.beliefs import Clamp
 from sdi.method.tables.phase1_count import Block, Family
-from sdi.method.tables.phase2_score import Prior, Scores, Vector, prior_odds, set_priors
+from sdi.method.tables.phase2_likelihood import Prior, Vector
+from sdi.method.tables.phase2_score import Scores, prior_odds, set_priors
 from sdi.method.tables.phase2_targets import Tables, environment_tables, touch_ratios
 from sdi.worlds.world import Target
 
