@@ -246,11 +246,31 @@ def test_same_graph_predicts_nearly_the_same_with_either_mechanism() -> None:
     assert verdict.tables == pytest.approx(verdict.neural, abs=0.05)
 
 
-def test_verdict_is_the_mean_over_variables_left_alone() -> None:
+def test_verdict_is_the_mean_over_variables_left_alone_with_the_better_mechanism() -> None:
     sample = small_sample([(0,), (1, 2)])
-    predicted = by_tables(sample.observed, np.concatenate(sample.held_out), CHAIN, CARDS, 1.0)
-    alone = np.concatenate([predicted[:5, 1:].ravel(), predicted[5:, 0]])
-    assert judge(sample, CHAIN, CHAIN, QUICK, seed=0).tables == pytest.approx(alone.mean())
+    rows = np.concatenate(sample.held_out)
+    means = []
+    for predicted in (
+        by_tables(sample.observed, rows, CHAIN, CARDS, QUICK.sample_size, QUICK.strengths),
+        by_networks(sample.observed, rows, CHAIN, CARDS, QUICK, 0),
+    ):
+        means.append(np.concatenate([predicted[:5, 1:].ravel(), predicted[5:, 0]]).mean())
+    assert abs(means[0] - means[1]) > 1e-6
+    assert judge(sample, CHAIN, CHAIN, QUICK, seed=0) == pytest.approx((max(means), max(means)), rel=1e-5)
+
+
+def test_tables_that_extend_one_another_predict_chances_and_fall_back_on_fewer_parents() -> None:
+    train = random_rows(200, seed=6)
+    parents = np.array([[0, 0, 0], [1, 0, 1], [1, 0, 0]], dtype=bool)
+    values = np.array(list(itertools.product(*map(range, CARDS))), np.uint8)
+    total = np.exp(by_tables(train, values, parents, CARDS, 1.0, 3)).sum(axis=0)
+    np.testing.assert_allclose(total, [len(values) / n for n in CARDS])
+    unseen = train[(train[:, 0] != 1) | (train[:, 2] != 2)]  # no row with both
+    known = np.array([[False] * 3, [True, False, False], [False] * 3])
+    one = by_tables(unseen, np.array([[1, 0, 2]], np.uint8), parents, CARDS, 1.0, 3)[0, 1]
+    less = by_tables(unseen, np.array([[1, 0, 2]], np.uint8), known, CARDS, 1.0, 3)[0, 1]
+    other = by_tables(unseen, np.array([[1, 0, 2]], np.uint8), known[:, ::-1], CARDS, 1.0, 3)[0, 1]
+    assert one in (pytest.approx(less), pytest.approx(other))
 
 
 def test_where_everything_was_touched_there_is_nothing_to_judge_by() -> None:

@@ -101,21 +101,28 @@ def _ratios(
 
 
 class Verdict(NamedTuple):
-    """Mean log-likelihood of an untouched variable in a held-out row, under each method."""
+    """Mean log-likelihood of an untouched variable in a held-out row, given the graph of each method."""
 
     tables: float
     neural: float
 
 
 def judge(sample: Sample, tables: BoolMatrix, neural: BoolMatrix, settings: Settings, seed: int) -> Verdict:
-    """How well the graph of each predicts the held-out rows, over variables that by both were left alone."""
+    """How well the graph of each predicts the held-out rows, over variables that by both were left alone.
+
+    With either kind of mechanism, whichever does better on it: graphs are compared, not smoothness.
+    """
     from sdi.method.neural.predict import log_predictive as by_networks
     from sdi.method.tables.predict import log_predictive as by_tables
 
     alone = untouched(sample, tables, settings) * untouched(sample, neural, settings)  # [E, M]
     weights = np.repeat(alone, [len(rows) for rows in sample.held_out], axis=0)
-    rows = np.concatenate(sample.held_out)
-    of_tables = by_tables(sample.observed, rows, tables, sample.cardinalities, settings.sample_size)
-    of_networks = by_networks(sample.observed, rows, neural, sample.cardinalities, settings, seed)
-    total = max(float(weights.sum()), 1e-9)
-    return Verdict(float((of_tables * weights).sum() / total), float((of_networks * weights).sum() / total))
+    rows, total = np.concatenate(sample.held_out), max(float(weights.sum()), 1e-9)
+
+    def worth(graph: BoolMatrix) -> float:
+        priors = settings.sample_size, settings.strengths
+        of_tables = by_tables(sample.observed, rows, graph, sample.cardinalities, *priors)
+        of_networks = by_networks(sample.observed, rows, graph, sample.cardinalities, settings, seed)
+        return max(float((each * weights).sum() / total) for each in (of_tables, of_networks))
+
+    return Verdict(worth(tables), worth(neural))

@@ -1,28 +1,100 @@
-"""What tables predict: the probability of each value given its parents, after counting some rows."""
+"""What tables predict: the probability of each value given its parents, after counting some rows.
+
+Legend: R rows, M variables, q combinations of parents, r states of a variable.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sdi.graphs import BoolMatrix
+from sdi.method.tables.phase1_count import make_block
+from sdi.method.tables.phase2_likelihood import Prior, Vector, log_rising, prior_of
 from sdi.worlds.world import Rows
 
 
 def log_predictive(
-    train: Rows, test: Rows, parents: BoolMatrix, cardinalities: tuple[int, ...], sample_size: float
+    train: Rows,
+    test: Rows,
+    parents: BoolMatrix,
+    cardinalities: tuple[int, ...],
+    sample_size: float,
+    strengths: int = 1,
 ) -> NDArray[np.float64]:
     """log P(value | its parents, the rows of `train`) of every value of `test` ``[R, M]``."""
+    prior = prior_of(make_block(train, []), cardinalities, sample_size, strengths)
     result = np.empty(test.shape)
-    both = np.concatenate([train, test])
-    for i, states in enumerate(cardinalities):
-        members = np.flatnonzero(parents[i])
-        code = np.zeros(len(both), dtype=np.int64)
-        for j in members:
-            _, code = np.unique(code * cardinalities[j] + both[:, j], return_inverse=True)  # never more than rows
-        combinations = float(np.prod([float(cardinalities[j]) for j in members]))
-        counts = np.zeros((int(code.max()) + 1, states))
-        np.add.at(counts, (code[: len(train)], train[:, i]), 1)
-        row = sample_size / combinations
-        of_test = counts[code[len(train) :]]
-        seen = of_test[np.arange(len(test)), test[:, i]]
-        result[:, i] = np.log(seen + row / states) - np.log(of_test.sum(axis=1) + row)
+    for i in range(len(cardinalities)):
+        members = np.flatnonzero(parents[i]).tolist()
+        predict = _extending if prior.extending else _plain
+        chances = predict(train, test, i, members, cardinalities, prior)
+        result[:, i] = np.log(chances[np.arange(len(test)), test[:, i]])
     return result
+
+
+def _plain(
+    train: Rows, test: Rows, child: int, members: list[int], cardinalities: tuple[int, ...], prior: Prior
+) -> Vector:
+    """By one table under BDeu ``[R, r]``."""
+    code = np.zeros(len(train) + len(test), dtype=np.int64)
+    for j in members:
+        code = _refined(code, np.concatenate([train[:, j], test[:, j]]), cardinalities[j])
+    counts = _counts(code[: len(train)], train[:, child], int(code.max()) + 1, cardinalities[child])
+    of_test, row = (
+        counts[code[len(train) :]],
+        prior.sizes[0] / float(np.prod([float(cardinalities[j]) for j in members])),
+    )
+    return np.asarray((of_test + row / cardinalities[child]) / (of_test.sum(axis=1, keepdims=True) + row))
+
+
+def _extending(
+    train: Rows, test: Rows, child: int, members: list[int], cardinalities: tuple[int, ...], prior: Prior
+) -> Vector:
+    """By tables that extend one another, parents that tell more on their own first ``[R, r]``.
+
+    Each equivalent sample size weighs as much as its table explains the rows that were counted.
+    """
+    states, both = cardinalities[child], np.concatenate([train, test])
+    code, q, combinations = np.zeros(len(both), dtype=np.int64), 1, 1.0
+    counts = _counts(code[: len(train)], train[:, child], 1, states)
+    fitted = (counts + 1 / states) / (counts.sum(axis=1, keepdims=True) + 1)
+    chances = np.repeat((counts + prior.sizes[0] / states) / (counts.sum() + prior.sizes[0]), len(test), axis=0)
+    share = np.ones(1)
+    for j in sorted(members, key=lambda j: -_told(train, child, j, cardinalities)):
+        before, mass, above = counts, share, code
+        code = _refined(code, both[:, j], cardinalities[j])
+        q, combinations = int(code.max()) + 1, combinations * cardinalities[j]
+        one = np.zeros(q, dtype=np.int64)
+        one[code] = np.arange(len(code))  # a row with each combination
+        counts = _counts(code[: len(train)], train[:, child], q, states)
+        centre, share = fitted[above[one]], mass[above[one]] * prior.shares[j][both[one, j]]
+        worth, guesses = [], []
+        for size in prior.scaled(np.array(min(combinations, 2.0**62))).tolist():
+            worth.append(_rise(counts, size * share, centre) - _rise(before, size * mass, fitted))
+            of_test, rows = counts[code[len(train) :]], size * share[code[len(train) :], None]
+            guesses.append((of_test + rows * chances) / (of_test.sum(axis=1, keepdims=True) + rows))
+        weights = np.exp(np.array(worth) - max(worth))
+        chances = np.tensordot(weights / weights.sum(), np.array(guesses), 1)
+        fitted = (counts + centre) / (counts.sum(axis=1, keepdims=True) + 1)
+    return chances
+
+
+def _refined(code: NDArray[np.int64], values: Rows, states: int) -> NDArray[np.int64]:
+    """Combinations with one parent more, numbered anew: never more than rows."""
+    _, refined = np.unique(code * states + values, return_inverse=True)
+    return np.asarray(refined, np.int64)
+
+
+def _counts(code: NDArray[np.int64], values: Rows, q: int, states: int) -> Vector:
+    return np.bincount(code * states + values, minlength=q * states).reshape(q, states).astype(np.float64)
+
+
+def _rise(counts: Vector, mass: Vector, centre: Vector) -> float:
+    inside = log_rising(counts, mass[:, None] * centre).sum()
+    return float(inside - log_rising(counts.sum(axis=1), mass).sum())
+
+
+def _told(train: Rows, child: int, parent: int, cardinalities: tuple[int, ...]) -> float:
+    """Nats that a parent tells about the child, on its own."""
+    counts = _counts(train[:, parent].astype(np.int64), train[:, child], cardinalities[parent], cardinalities[child])
+    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / max(counts.sum(), 1)
+    return float((counts * np.log(np.where(counts > 0, counts, 1) / np.where(counts > 0, expected, 1))).sum())
