@@ -255,3 +255,11 @@ def check_dag(parents: BoolMatrix, names: Sequence[str]) -> None:
 def causal_order(parents: BoolMatrix) -> tuple[int, ...]:
     """The variables with every parent before its children; ties by index."""
     return tuple(nx.lexicographical_topological_sort(_digraph(parents)))
+
+
+def descendants(parents: BoolMatrix) -> BoolMatrix:
+    """``[i, j]``: j is i or comes of it."""
+    reach = np.eye(len(parents), dtype=bool) | parents.T
+    for _ in range(max(1, int(np.ceil(np.log2(len(parents)))))):
+        reach = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
+    return np.asarray(reach)

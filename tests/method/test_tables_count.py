@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sdi.method.tables import phase1_count
-from sdi.method.tables.phase1_count import Block, Family, make_block
+from sdi.method.tables.phase1_count import Block, Family, make_block, pooled
 
 CARDS = (3, 2, 4, 2, 5)
 
@@ -212,3 +212,25 @@ def test_block_without_environments_has_no_parts() -> None:
 def test_environment_without_rows_is_an_empty_part() -> None:
     block = make_block(random_rows(5, 1), [random_rows(0, 1), random_rows(3, 2)])
     assert [block.part(0), block.part(1)] == [slice(5, 5), slice(5, 8)]
+
+
+@pytest.mark.parametrize("often", [False, True], ids=["seen once", "seen often"])
+def test_rows_that_look_alike_are_counted_as_if_they_lay_apart(often: bool) -> None:
+    rng, cards = np.random.default_rng(4), (2, 3, 2, 4, 3)
+    rows = np.stack([rng.integers(size, size=300) for size in cards], axis=1).astype(np.uint8)
+    times = rng.integers(1, 5, size=300).astype(float) if often else np.ones(300)
+    block = Block(rows, times, np.array([0, 100, 250, 300]))
+    family = Family(1, (0, 3), ((), (0,), (1,), (0, 1)), cards)
+    merged = pooled(block, (1, 0, 3), cards)
+    assert len(merged.rows) <= 2 * 3 * 4
+    assert (family.count(merged) == family.count(block)).all()
+    assert merged.times.sum() == times.sum()
+
+
+def test_rows_are_left_as_they_are_where_putting_them_together_saves_little() -> None:
+    rng = np.random.default_rng(4)
+    few = Block(rng.integers(10, size=(20, 5)).astype(np.uint8), np.ones(20), np.array([0, 20]))
+    assert pooled(few, range(5), (10,) * 5) is few
+    alike = Block(np.zeros((20, 70), np.uint8), np.ones(20), np.array([0, 20]))
+    assert pooled(alike, range(70), (2,) * 70) is alike  # more combinations than there are numbers for
+    assert len(pooled(alike, range(60), (2,) * 70).rows) == 1

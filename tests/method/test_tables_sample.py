@@ -130,8 +130,8 @@ def test_every_rule_holds_after_every_sweep(known: Knowledge, strengths: int, se
 MOVES = st.lists(
     st.one_of(
         st.tuples(st.just("parents"), st.integers(0, 3)),
-        st.tuples(st.just("reverse"), st.sampled_from([None, (0, 1), (1, 2, 3)])),
-        st.tuples(st.just("targets"), st.sampled_from([None, (0, 1), (1, 2, 3)])),
+        st.tuples(st.just("reverse"), st.none()),
+        st.tuples(st.just("targets"), st.none()),
         st.tuples(st.just("climb"), st.none()),
         st.tuples(st.just("exchange"), st.permutations(range(4))),
         st.tuples(st.just("coldness"), st.sampled_from([0.01, 0.3, 1.0, 1e3])),
@@ -144,9 +144,9 @@ def move(walk: Walk, kind: str, argument: Any) -> None:
     if kind == "parents":
         walk.draw_parents(argument)
     elif kind == "reverse":
-        walk.reverse(argument)
+        walk.reverse()
     elif kind == "targets":
-        walk.draw_targets(argument)
+        walk.draw_targets()
     elif kind == "climb":
         walk.draw_targets(climb=True)
     elif kind == "exchange":
@@ -189,7 +189,6 @@ def test_neighbours_and_edges_are_those_of_the_graph() -> None:
             assert sorted(walk.neighbours(i)) == np.flatnonzero(parents[i] | parents[:, i]).tolist()
         fixed = {(0, 1), (3, 1), (2, 3)}  # required, or forbidden the other way round
         assert set(walk.edges()) == {(i, j) for i, j in np.argwhere(parents).tolist()} - fixed
-        assert set(walk.edges([1, 2])) == {(i, j) for i, j in walk.edges() if i in (1, 2)}
 
 
 def test_edge_that_is_forbidden_the_other_way_is_never_turned_round() -> None:
@@ -300,7 +299,6 @@ STEPS = {
     "parents": lambda walk: walk.draw_parents(int(walk.rng.integers(3))),
     "reverse": lambda walk: [walk.reverse() for _ in range(4)],
     "targets": lambda walk: walk.draw_targets(),
-    "targets among two": lambda walk: walk.draw_targets([0, 2]),
     "exchange": exchange,
 }
 THREE = Knowledge(required=[("a", "b")], forbidden=[("c", "b")])
@@ -327,7 +325,7 @@ def test_each_move_of_edges_leaves_the_posterior_as_it_is(step: str, known: Know
 
 
 @pytest.mark.parametrize("known", [NOTHING, THREE], ids=["nothing known", "known"])
-@pytest.mark.parametrize("step", ["targets", "targets among two", "exchange"])
+@pytest.mark.parametrize("step", ["targets", "exchange"])
 def test_each_move_of_targets_leaves_the_posterior_as_it_is(step: str, known: Knowledge) -> None:
     problem, draws = make_problem(3, known=known, seed=6), 4_000
     exact = Exact(problem, single_targets(3, 2))
@@ -356,7 +354,7 @@ def test_move_that_favours_some_states_would_be_noticed() -> None:
     exact = given_targets(problem)
 
     def careless(walk: Walk) -> None:
-        walk._accepts = lambda ratio, higher: True  # type: ignore[method-assign]
+        walk._accepts = lambda ratio, higher, chance: True  # type: ignore[method-assign]
         STEPS["reverse"](walk)
 
     assert not close_to(exact.moved(problem, careless, draws), exact, draws)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sdi.method.beliefs import Clamp, Knowledge, decide, edge_probabilities, is_decided
 from sdi.method.neural.batches import Pool
 from sdi.method.neural.batches import pool as make_pool
+from sdi.method.neural.candidates import LOOK_AGAIN, Part, choose
 from sdi.method.neural.descend import descend
 from sdi.method.neural.learner import initial_weights
 from sdi.method.neural.phase1_fit import Fitted, fit, unfitted
@@ -26,8 +27,7 @@ STEADY = 2 / 3  # ... and how much if none of them moved by more than the margin
 # Where rows are the same every time:
 HOVER = 0.2  # beliefs further than this from 0 and 1 may change sides without being news
 RIPE = 9  # times that networks should have seen each row by the time that the graph is calm
-CLEAR = 0.02  # targets as sure as this are not looked for again while the graph is calm ...
-LOOK_AGAIN = 5  # ... except in every fifth iteration
+CLEAR = 0.02  # targets as sure as this are not looked for again while the graph is calm, but for every fifth time
 
 
 class State(NamedTuple):
@@ -136,11 +136,13 @@ def _iteration(state: State, world: World, settings: Settings, clamp: Clamp, see
     if seen.world.environments and isinstance(state.structure, Weighed):
         earlier = state.structure.evidence.beliefs
     again = seen.again and (earlier is None or not _unripe(state, seen, settings))
+    part = _part(state, seen, before, clamp, settings)
     fitted, loss = fit(  # phase 1
-        state.fitted, seen.observed, before, seen.to_fit, settings, float(seen.rows), again, earlier
+        *(state.fitted, seen.observed, before, seen.to_fit, settings, float(seen.rows), again, earlier),
+        part and part.inputs,
     )
-    known = None if earlier is None else _clear_targets(state, seen)
-    scene = Scene(seen.world, fitted.weights, seen.observed, float(seen.rows), before, clamp, known)
+    known = None if earlier is None else _clear_targets(state, seen, part)
+    scene = Scene(seen.world, fitted.weights, seen.observed, float(seen.rows), before, clamp, known, part)
     learn: Any = weigh if settings.estimator in EVIDENCE else descend  # phases 2 and 3
     learnt = learn(state.structure, scene, seen.interventions, seen.rng, seen.to_learn, settings)
     return conclude(state, fitted, float(loss), learnt, seen.world, clamp, settings)
@@ -152,12 +154,22 @@ def _unripe(state: State, seen: Look, settings: Settings) -> bool:
     return state.stable >= 1 and shown < RIPE * seen.rows
 
 
-def _clear_targets(state: State, seen: Look) -> NDArray[np.float32] | None:
+def _part(state: State, seen: Look, before: jax.Array, clamp: Clamp, settings: Settings) -> Part | None:
+    """What this iteration looks at, where that is not all."""
+    if settings.estimator != "flips":  # the others cannot tell one pair from the rest
+        return None
+    found = state.targets[: len(seen.world.environments)]
+    return choose(np.asarray(before), clamp.open, found, seen.interventions, state.iteration)
+
+
+def _clear_targets(state: State, seen: Look, part: Part | None) -> NDArray[np.float32] | None:
     """What was found the last time, if the same rows under much the same beliefs would hardly say anything else."""
     found = state.targets
-    if len(seen.world.environments) > seen.interventions or state.stable < 1 or state.iteration % LOOK_AGAIN == 0:
+    if part is not None and part.suspects is not None:
+        found = found[part.visited]
+    elif len(seen.world.environments) > seen.interventions or state.iteration % LOOK_AGAIN == 0:
         return None
-    return found if (np.minimum(found, 1 - found) < CLEAR).all() else None
+    return found if state.stable >= 1 and (np.minimum(found, 1 - found) < CLEAR).all() else None
 
 
 def conclude(

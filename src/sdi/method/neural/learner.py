@@ -50,11 +50,16 @@ def _orthogonal(rng: np.random.Generator, count: int, rows: int, columns: int) -
     return np.asarray(q if rows >= columns else q.transpose(0, 2, 1))
 
 
-def hidden_layer(weights: Weights, rows: jax.Array, configuration: jax.Array) -> jax.Array:
+def hidden_layer(
+    weights: Weights, rows: jax.Array, configuration: jax.Array, columns: jax.Array | None = None
+) -> jax.Array:
     """What the networks make of the parents they may look at ``[M, B, H]``.
 
-    `rows` are codes ``[B, M]``; `configuration` is ``[M, M]`` for all rows or ``[B, M, M]`` with one for each.
+    `rows` are codes ``[B, M]``; `configuration` is ``[M, M]`` for all rows or ``[B, M, M]`` with one for each. With
+    `columns` ``[M, K]`` network i has K inputs, the variables ``columns[i]``, and a configuration is ``[B, M, K]``.
     """
+    if columns is not None:
+        return _hidden_of_some(weights, rows, configuration, columns)
     m, _, n, h = weights.w0.shape
     seen = jax.nn.one_hot(rows, n)  # [B, M, N]
     w0 = weights.w0.reshape(m, m * n, h)
@@ -67,9 +72,19 @@ def hidden_layer(weights: Weights, rows: jax.Array, configuration: jax.Array) ->
     return jax.nn.leaky_relu(hidden + weights.b0[:, None], SLOPE)
 
 
-def log_likelihood(weights: Weights, rows: jax.Array, configuration: jax.Array) -> jax.Array:
+def _hidden_of_some(weights: Weights, rows: jax.Array, configuration: jax.Array, columns: jax.Array) -> jax.Array:
+    m, k, n, h = weights.w0.shape
+    inputs = jax.nn.one_hot(rows.T[columns], n).transpose(0, 2, 1, 3)  # [M, B, K, N]
+    inputs *= configuration.transpose(1, 0, 2)[..., None]
+    hidden = jnp.einsum("ibk,ikh->ibh", inputs.reshape(m, -1, k * n), weights.w0.reshape(m, k * n, h))
+    return jax.nn.leaky_relu(hidden + weights.b0[:, None], SLOPE)
+
+
+def log_likelihood(
+    weights: Weights, rows: jax.Array, configuration: jax.Array, columns: jax.Array | None = None
+) -> jax.Array:
     """log P(x_i | x_parents(i)) for every variable and row ``[M, B]``; arguments as for `hidden_layer`."""
-    logits = jnp.einsum("ibh,ihn->ibn", hidden_layer(weights, rows, configuration), weights.w1)
+    logits = jnp.einsum("ibh,ihn->ibn", hidden_layer(weights, rows, configuration, columns), weights.w1)
     values = jax.nn.one_hot(rows.T, weights.b1.shape[1])  # [M, B, N]
     return jnp.sum(jax.nn.log_softmax(logits + weights.b1[:, None]) * values, axis=-1)
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import optax
 
 from sdi.method.neural.batches import Batch, Pool, draw_batch
+from sdi.method.neural.candidates import narrow, pick, widen
 from sdi.method.neural.learner import Weights, draw_configurations, log_likelihood
 from sdi.method.settings import Settings
 
@@ -45,13 +46,15 @@ def fit(
     rows: jax.Array | float = float("inf"),
     again: bool = False,
     earlier: jax.Array | None = None,
+    columns: jax.Array | None = None,
 ) -> tuple[Fitted, jax.Array]:
     """F steps of Adam on -log P(X | C); also the mean of that loss over the last tenth of the steps.
 
     `rows` is how many rows there are behind the pool: the fewer, the stronger the weight decay. `again` is a shorter
     fit to mechanisms that the networks know already. `earlier` are the beliefs of the fit before, given
     where rows are the same every time. They would be learnt by heart: a refit is as long and as fast as beliefs have
-    moved, and a network decays faster the more parents it has.
+    moved, and a network decays faster the more parents it has. With `columns` ``[M, K]`` network i sees those of row
+    i alone, and learns of no other.
     """
     most_steps = (settings.refit_steps if again else None) or settings.fit_steps
     drawn_from = _shown(probabilities, settings)
@@ -66,8 +69,12 @@ def fit(
         steps = jnp.maximum(fewest, most_steps * moved).astype(jnp.int32)
         early = jnp.maximum(early, moved)
 
+    whole = fitted
+    if columns is not None:
+        fitted, drawn_from = _narrow(fitted, columns), pick(drawn_from, columns)
+
     def loss(weights: Weights, batch: Batch, configuration: jax.Array) -> jax.Array:
-        return -jnp.sum(log_likelihood(weights, batch.rows, configuration) @ batch.share)
+        return -jnp.sum(log_likelihood(weights, batch.rows, configuration, columns) @ batch.share)
 
     keys = jax.random.split(key, most_steps)
 
@@ -87,7 +94,19 @@ def fit(
 
     last = max(1, most_steps // 10) if isinstance(steps, int) else jnp.maximum(1, steps // 10)
     fitted, total = jax.lax.fori_loop(0, steps, step, (fitted, jnp.zeros(())))
-    return fitted, total / last
+    return fitted if columns is None else _widen(fitted, columns, whole), total / last
+
+
+def _narrow(fitted: Fitted, columns: jax.Array) -> Fitted:
+    moments = fitted.moments
+    kept = moments._replace(mu=narrow(moments.mu, columns), nu=narrow(moments.nu, columns))
+    return Fitted(narrow(fitted.weights, columns), kept)
+
+
+def _widen(fitted: Fitted, columns: jax.Array, whole: Fitted) -> Fitted:
+    new, old = fitted.moments, whole.moments
+    kept = new._replace(mu=widen(new.mu, columns, old.mu), nu=widen(new.nu, columns, old.nu))
+    return Fitted(widen(fitted.weights, columns, whole.weights), kept)
 
 
 def _shown(probabilities: jax.Array, settings: Settings) -> jax.Array:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import optax
 
 from sdi.method.neural.batches import Pool
+from sdi.method.neural.candidates import Part, narrow, pick
 from sdi.method.neural.learner import NEVER, SLOPE, Weights, draw_configurations
 from sdi.method.neural.phase2_tables import Tables, count, log_marginal, tables_of
 from sdi.method.settings import Settings
@@ -31,13 +32,17 @@ def likelihood_ratios(
     probabilities: jax.Array,
     key: jax.Array,
     settings: Settings,
+    part: Part | None = None,
 ) -> jax.Array:
     """log P(rows of e | mechanism i is new) - log P(rows of e | it is the old one) ``[E, M]``, in nats.
 
-    `observed` holds the `size` rows that the networks were fitted to.
+    `observed` holds the `size` rows that the networks were fitted to. Given a `part`, networks look at those columns,
+    and variables that are not suspects of an environment get -inf.
     """
     how = (settings.target_configurations, settings.target_steps, settings.target_rate)
-    return _ratios(weights, observed, size, rows, real, probabilities, key, *how)
+    return _ratios(
+        weights, observed, size, rows, real, probabilities, key, *how, part and (part.columns, part.suspects)
+    )
 
 
 @partial(jax.jit, static_argnames=("draws", "steps"))
@@ -52,6 +57,7 @@ def _ratios(
     draws: int,
     steps: int,
     rate: float,
+    part: tuple[jax.Array, jax.Array] | None,
 ) -> jax.Array:
     m, n = weights.b1.shape
     exists = weights.b1 > NEVER / 2  # [M, N]
@@ -61,25 +67,45 @@ def _ratios(
     def of_environment(drawn: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
         rows, real, key = drawn
         seen = jax.nn.one_hot(rows, n).reshape(len(rows), -1)  # [R, M * N]
-
-        def of_variable(drawn: Any) -> jax.Array:
-            own, table, exists, chances, doubt, values, key = drawn
-            mask = _best_parents(own, seen, values, real, chances, doubt, key, draws)
-            hidden = _hidden(own, seen, mask)
-            as_it_was = _fit(own.w1, own.b1, hidden, jax.nn.one_hot(values, n), real)
-            old, soft, hard = _tabled(table, exists, rows, values, real)
-            exact = table.fits & ~doubt
-            small = exact & (table.cells <= SMALL_TABLE)
-            refitted = jax.lax.cond(
-                small, lambda: -jnp.inf, lambda: as_it_was + _refitted(own, hidden, values, real, steps, rate)
-            )
-            new = jnp.stack([refitted, soft, hard])
-            return jax.nn.logsumexp(new) - jnp.log((new > -jnp.inf).sum()) - jnp.where(exact, old, as_it_was)
-
         each = (weights, tables, exists, probabilities, doubt, rows.T, jax.random.split(key, m))
-        return jax.lax.map(of_variable, each)
+        return jax.lax.map(lambda own: _ratio(own, rows, real, seen, draws, steps, rate), each)
 
-    return jax.lax.map(of_environment, (rows, real, jax.random.split(key, len(rows))))
+    def of_suspects(drawn: tuple[jax.Array, jax.Array, jax.Array, jax.Array]) -> jax.Array:
+        rows, real, key, suspects = drawn
+        keys = jax.random.split(key, m)
+
+        def of_suspect(i: jax.Array) -> jax.Array:
+            own = jax.tree.map(lambda leaf: leaf[i], (narrowed, tables, exists, chances, doubt, rows.T, keys))
+            seen = jax.nn.one_hot(rows[:, columns[i]], n).reshape(len(rows), -1)  # [R, K * N]
+            return _ratio(own, rows, real, seen, draws, steps, rate)
+
+        return jnp.full(m, -jnp.inf).at[suspects].set(jax.lax.map(of_suspect, suspects))
+
+    drawn = (rows, real, jax.random.split(key, len(rows)))
+    if part is None:
+        return jax.lax.map(of_environment, drawn)
+    columns, suspects = part
+    narrowed, chances = narrow(weights, columns), pick(probabilities, columns)
+    return jax.lax.map(of_suspects, (*drawn, suspects))
+
+
+def _ratio(
+    network: Any, rows: jax.Array, real: jax.Array, seen: jax.Array, draws: int, steps: int, rate: float
+) -> jax.Array:
+    """Of one variable in one environment, whose rows the network has `seen` as one-hot codes of its inputs."""
+    own, table, exists, chances, doubt, values, key = network
+    n = len(exists)
+    mask = _best_parents(own, seen, values, real, chances, doubt, key, draws)
+    hidden = _hidden(own, seen, mask)
+    as_it_was = _fit(own.w1, own.b1, hidden, jax.nn.one_hot(values, n), real)
+    old, soft, hard = _tabled(table, exists, rows, values, real)
+    exact = table.fits & ~doubt
+    small = exact & (table.cells <= SMALL_TABLE)
+    refitted = jax.lax.cond(
+        small, lambda: -jnp.inf, lambda: as_it_was + _refitted(own, hidden, values, real, steps, rate)
+    )
+    new = jnp.stack([refitted, soft, hard])
+    return jax.nn.logsumexp(new) - jnp.log((new > -jnp.inf).sum()) - jnp.where(exact, old, as_it_was)
 
 
 def _hidden(own: Weights, seen: jax.Array, mask: jax.Array) -> jax.Array:

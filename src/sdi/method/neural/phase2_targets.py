@@ -5,10 +5,13 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from sdi.method.neural.batches import Pool, draw_batch
+from sdi.method.neural.candidates import SUSPECTS, Part
 from sdi.method.neural.learner import Weights, draw_configurations, log_likelihood
 from sdi.method.neural.phase2_ratio import likelihood_ratios, target_probabilities
+from sdi.method.neural.phase2_suspects import strangest
 from sdi.method.settings import Settings
 
 
@@ -59,13 +62,19 @@ def find_targets(
     probabilities: jax.Array,
     key: jax.Array,
     settings: Settings,
+    part: Part | None = None,
 ) -> jax.Array:
     """The same for many environments at once ``[E, M]``: rows ``[E, R, M]``, of which `real` are no padding.
 
-    `observed` holds the `size` rows of the world left alone.
+    `observed` holds the `size` rows of the world left alone. Likelihood ratios look at a `part`, where one is given.
     """
     if settings.targets == "likelihood-ratio":
-        ratios = likelihood_ratios(weights, observed, size, rows, real, probabilities, key, settings)
+        if part is not None and settings.several_targets:  # where all may be touched, all are suspects
+            part = part._replace(suspects=np.tile(np.arange(rows.shape[2], dtype=np.int32), (len(rows), 1)))
+        elif part is not None and part.suspects is None:
+            strange = strangest(weights, observed, rows, real, probabilities, part.columns, SUSPECTS)
+            part = part._replace(suspects=np.asarray(strange))
+        ratios = likelihood_ratios(weights, observed, size, rows, real, probabilities, key, settings, part)
         return target_probabilities(ratios, settings.several_targets)
     to_baseline, to_each = jax.random.split(key)
     baseline = surprise(weights, observed, probabilities, to_baseline, settings)

@@ -80,8 +80,12 @@ def follow(
     key: jax.Array,
     settings: Settings,
     fresh: bool,
+    looked: jax.Array | None = None,
 ) -> Weighed:
-    """One update. `fresh` evidence adds up (new rows every time), the other kind is averaged (the same rows again)."""
+    """One update. `fresh` evidence adds up (new rows every time), the other kind is averaged (the same rows again).
+
+    Given `looked` ``[M, M]``, only those pairs were looked at; what is known of the others stays as it is.
+    """
     before = structure.evidence
     kept = _kept(before, probabilities, settings, fresh)  # [M, 1]
     new = 1.0 if fresh else 1 - kept
@@ -89,6 +93,10 @@ def follow(
         kept * old + new * scale * now
         for old, now in zip(before[:3], weigh(gains, touched, settings.slack, settings.edge_cost), strict=True)
     )
+    if looked is not None:
+        existence, square, orientation = (
+            jnp.where(looked, now, old) for old, now in zip(before[:3], (existence, square, orientation), strict=True)
+        )
     evidence = Evidence(existence, square, orientation, probabilities, before.updates + 1)
     goal = existence - settings.caution * jnp.sqrt(square) - settings.edge_cost
     goal = jnp.clip(goal, -LARGEST_LOGIT, LARGEST_LOGIT)

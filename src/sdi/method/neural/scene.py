@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sdi.method.beliefs import Clamp
 from sdi.method.neural.batches import Pool
+from sdi.method.neural.candidates import Part
 from sdi.method.neural.learner import Weights
 from sdi.method.neural.phase3_evidence import Weighed
 from sdi.method.neural.phase3_update import Structure
@@ -24,6 +25,7 @@ class Scene(NamedTuple):
     probabilities: jax.Array  # [M, M]
     clamp: Clamp
     touched: NDArray[np.float32] | None = None  # [E, M], where it is clear and need not be found again
+    part: Part | None = None  # what this iteration looks at; None is all
 
 
 class Learnt(NamedTuple):

@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sdi.method.neural.phase2_gains import gains
+from sdi.method.neural.candidates import Part, looked_at
+from sdi.method.neural.phase2_gains import gains, gains_by_network
 from sdi.method.neural.phase2_targets import find_targets
 from sdi.method.neural.phase3_evidence import Weighed, follow
 from sdi.method.neural.scene import Learnt, Scene, declared
@@ -19,23 +20,27 @@ def weigh(
     structure: Weighed, scene: Scene, count: int, rng: np.random.Generator, key: jax.Array, settings: Settings
 ) -> Learnt:
     """`count` environments, or all there are."""
-    world, weights, observed, size, probabilities, clamp, known = scene
+    world, weights, observed, size, probabilities, clamp, known, part = scene
     to_target, to_gains, to_order = jax.random.split(key, 3)
-    visited = _environments(world, count, rng)
+    visited = _environments(world, count, rng, part)
     parts = [each.observe(settings.rows_per_intervention, rng) for each in visited]
     rows, real = _padded(parts, _length(parts, world, settings))
     # What is all but decided is taken as decided: one chance in 500, times thousands of rows, would outweigh the rest.
     sharp = _rounded(probabilities)
     if known is None:
-        guess = find_targets(weights, observed, size, rows, real, sharp, to_target, settings)
+        guess = find_targets(weights, observed, size, rows, real, sharp, to_target, settings, part)
     else:
         guess = jnp.asarray(known)
     given = declared(visited, settings.targets, len(world.names))
     touched = jnp.where(jnp.isnan(given), guess, given)
-    worth = gains(weights, rows, real, sharp, to_gains, settings)
+    if part is None:
+        worth, looked = gains(weights, rows, real, sharp, to_gains, settings), None
+    else:
+        worth = gains_by_network(weights, rows, real, sharp, part.columns, to_gains)
+        looked = looked_at(part.columns)
     fresh = not world.environments
     share = 1.0 if fresh else len(world.environments) / len(visited)
-    structure = follow(structure, worth, touched, probabilities, share, clamp, to_order, settings, fresh)
+    structure = follow(structure, worth, touched, probabilities, share, clamp, to_order, settings, fresh, looked)
     return Learnt(structure, visited, np.asarray(touched))
 
 
@@ -44,12 +49,14 @@ def _rounded(probabilities: jax.Array) -> jax.Array:
     return jnp.where(probabilities < FACT, 0.0, jnp.where(probabilities > 1 - FACT, 1.0, probabilities))
 
 
-def _environments(world: World, count: int, rng: np.random.Generator) -> tuple[Environment, ...]:
+def _environments(world: World, count: int, rng: np.random.Generator, part: Part | None) -> tuple[Environment, ...]:
     """As many as asked for: new ones, or different ones of those that there are."""
     if not world.environments:
         return tuple(world.intervene(rng) for _ in range(count))
     if len(world.environments) <= count:
         return world.environments
+    if part is not None:
+        return tuple(world.environments[k] for k in part.visited)
     return tuple(world.environments[k] for k in sorted(rng.choice(len(world.environments), count, replace=False)))
 
 

@@ -6,20 +6,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sdi.graphs import BoolMatrix
+from sdi.graphs import BoolMatrix, descendants
 from sdi.method.beliefs import Clamp, Knowledge, decide, is_decided
 from sdi.method.settings import Settings
 from sdi.method.tables.diagnostics import Agreement, agreement
 from sdi.method.tables.phase1_count import Block, make_block
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import climb, cool
+from sdi.method.tables.phase3_search import search
 from sdi.method.tables.prepare import Prepared, prepare
 from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Environment, Rows, World
 
-SEARCHES = 8  # independent ones, at most ...
-AGREEING = 3  # ... fewer if so many end in the same highest place
-SAME = 0.5  # nats between two that did
+SEARCHES = 24  # at most ...
+IN_VAIN = 8  # ... fewer if so many in a row add nothing
 NEAR = 8.0  # nats below the top from which a chain may start
 MANY_PARENTS = 5  # a table of so many is mostly empty
 FEW_ROWS = 30  # for each number that a table holds
@@ -233,34 +232,17 @@ def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix) -> Bool
     one_more = numbers * np.median(cardinalities)
     too_large = np.isin(np.arange(len(parents)), prepared.too_large)
     strained = too_large | (parents.sum(axis=1) >= MANY_PARENTS) | (one_more * FEW_ROWS > rows)
-    later = _descendants(parents)  # [M, M] of whom each is a cause, itself included
+    later = descendants(parents)  # [M, M] of whom each is a cause, itself included
     for i in np.flatnonzero(~strained).tolist():
         beyond = prepared.alone.dependence(i, tuple(np.flatnonzero(parents[i]).tolist()))
         strained[i] = bool((beyond[~later[i]] > CLEARLY).any())
     return np.asarray(strained)
 
 
-def _descendants(parents: BoolMatrix) -> BoolMatrix:
-    """``[i, j]``: j is i or comes of it."""
-    reach = np.eye(len(parents), dtype=bool) | parents.T
-    for _ in range(max(1, int(np.ceil(np.log2(len(parents)))))):
-        reach = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
-    return np.asarray(reach)
-
-
 def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Generator) -> list[Walk]:
     """Where chains begin: at the top, and wherever else a search ended that is nearly as high."""
     first = Walk(problem, prepared.parents, prepared.touched, rng)
-    climb(first, range(len(first.choice)))
-    found, required = [first], problem.clamp.value > 0.5
-    for _ in range(SEARCHES):
-        walk = Walk(problem, required, problem.no_targets(), rng)
-        cool(walk)
-        found.append(walk)
-        top = max(each.score for each in found)
-        if sum(each.score > top - SAME for each in found[1:]) >= AGREEING:  # the first is no search of its own
-            break
-    found.sort(key=lambda each: -each.score)
+    found = search(problem, rng, first, IN_VAIN, SEARCHES)
     high = [walk for walk in found if walk.score > found[0].score - NEAR]
     return [Walk(problem, high[c % len(high)].parents, high[c % len(high)].touched, rng) for c in range(chains)]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from sdi.method.tables.phase1_count import Block, Counts, Family
+from sdi.method.tables.phase1_count import Block, Counts, Family, pooled
 from sdi.method.tables.phase2_likelihood import Likelihood, Prior, average, log_rising
 
 EXTENDED, LARGE = 48, 4  # sets of a size to which one more parent is added; fewer where that size is large
@@ -163,8 +163,9 @@ def consider(
         )
     full = required + _full_size(len(candidates) - required, limits._replace(parents=max(0, limits.parents - required)))
     family, too_large = Family(child, candidates, ((),), cardinalities, ()), False
-    counts = [family.count(block) for block in blocks]
-    scores = _scores(family, counts, priors, limits.odds)
+    merged = [pooled(block, (child, *candidates), cardinalities) for block in blocks]
+    counts = [family.count(block) for block in merged]
+    scores = _scores(family, counts, priors, limits.odds, np.empty(0))
     for size in range(1, max(required, min(len(candidates), limits.parents)) + 1):
         wanted = _of_size(family, size, required) if size <= full else _extended(family, scores, limits)
         fitting = [
@@ -180,21 +181,26 @@ def consider(
         larger = _with(family, fitting, scores)
         counts = [
             np.concatenate([old, larger.count(block, first=len(family.sets))])
-            for old, block in zip(counts, blocks, strict=True)
+            for old, block in zip(counts, merged, strict=True)
         ]
-        scores = _scores(larger, counts, priors, limits.odds)
+        scores = _scores(larger, counts, priors, limits.odds, scores)
         family, counts, scores = _pruned(larger, counts, scores, required, limits.hopeless)
         if max(len(each) for each in family.sets) < size:
             break
     return Considered(family, counts, too_large)
 
 
-def _scores(family: Family, counts: list[Counts], priors: Sequence[Prior], odds: float) -> Array:
-    """Log posterior of each set, given all rows, as if nothing had been touched ``[S]``."""
-    result = odds * family.members.sum(axis=1)
-    for each, prior in zip(counts, priors, strict=True):
-        result = result + Likelihood(family, prior, each)(each)
-    return np.asarray(result)
+def _scores(family: Family, counts: list[Counts], priors: Sequence[Prior], odds: float, known: Array) -> Array:
+    """Log posterior of each set, given all rows, as if nothing had been touched ``[S]``; `known` of the first few."""
+    given, first = list(zip(counts, priors, strict=True)), len(known)
+    if not first or not priors[0].extending:
+        whole = [Likelihood(family, prior, each)(each) for each, prior in given]
+        return np.asarray(odds * family.members.sum(axis=1) + np.sum(whole, axis=0))
+    added = np.sum([Likelihood(family, prior, each, first).added(each) for each, prior in given], axis=0)
+    result = [*known.tolist(), *(odds + added[first:]).tolist()]
+    for s in range(first, len(result)):
+        result[s] += result[family.bases[s - 1][0]]
+    return np.array(result)
 
 
 def _of_size(family: Family, size: int, required: int) -> list[tuple[int, ...]]:

@@ -51,6 +51,23 @@ def _merge(rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
     return different.astype(rows.dtype), times.astype(np.float64)
 
 
+def pooled(block: Block, columns: Sequence[int], cardinalities: Sequence[int]) -> Block:
+    """The rows of all environments as one, and once each if they differ in none of these columns.
+
+    Of a few variables there are few combinations: what is counted over and over is worth putting together first.
+    """
+    if np.prod([cardinalities[j] for j in columns], dtype=float) >= 2.0**62:
+        return block
+    code = np.zeros(len(block.rows), dtype=np.int64)
+    for j in columns:
+        code = code * cardinalities[j] + block.rows[:, j]
+    _, some, which = np.unique(code, return_index=True, return_inverse=True)
+    if 2 * len(some) > len(code):
+        return block
+    times = np.bincount(which, block.times, minlength=len(some)).astype(np.float64)
+    return Block(block.rows[some], times, np.array([0, len(some)]))
+
+
 @dataclass(frozen=True, eq=False)
 class Family:
     """A variable, and the parent sets that are considered for it: the empty one first, then by their size.

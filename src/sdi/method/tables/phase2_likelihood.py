@@ -106,9 +106,12 @@ class Bdeu:
 
 
 class Likelihood:
-    """The same, for tables that extend one another; what they are around is fitted to all rows there are."""
+    """The same, for tables that extend one another; what they are around is fitted to all rows there are.
 
-    def __init__(self, family: Family, prior: Prior, counts: Counts) -> None:
+    Made for the sets from `first` on, it only knows what these add to those that they extend.
+    """
+
+    def __init__(self, family: Family, prior: Prior, counts: Counts, first: int = 0) -> None:
         self.family, self.prior = family, prior
         if not prior.extending:
             self.plain = Bdeu(family, prior.sizes[0])
@@ -117,35 +120,39 @@ class Likelihood:
         self.rows = np.flatnonzero(tables.any(axis=1))  # to what was never seen no score adds anything
         row, state = np.nonzero(tables[self.rows])
         self.cells = self.rows[row] * family.states + state
-        self.row_set = family.of_row[self.rows]
-        self.cell_set = self.row_set[row]
-        self.base = np.array([0, *(base for base, _ in family.bases)])
-        self.under_cells, self.cells_above = _of_bases(self.cell_set, self.base)
-        self.under_rows, self.rows_above = _of_bases(self.row_set, self.base)
+        row_set, self.base = family.of_row[self.rows], np.array([0, *(base for base, _ in family.bases)])
+        cell_set = row_set[row]
+        self.of_cells, self.of_rows = (slice(int(np.searchsorted(each, first)), None) for each in (cell_set, row_set))
+        self.cell_set, self.row_set = cell_set[self.of_cells], row_set[self.of_rows]
+        self.under_cells, self.cells_above = _of_bases(cell_set, self.base, first)
+        self.under_rows, self.rows_above = _of_bases(row_set, self.base, first)
         centre, fitted = _centres(family, self.rows, tables[self.rows].astype(np.float64))
         share, sizes = _row_shares(family, prior.shares)[self.rows], prior.scaled(family.combinations)
-        self.around = sizes[:, self.cell_set] * (centre[row, state] * share[row])
+        self.around = sizes[:, self.cell_set] * (centre[row, state] * share[row])[self.of_cells]
         self.itself = sizes[:, self.cells_above] * (fitted[row, state] * share[row])[self.under_cells]
-        self.mass = sizes[:, self.row_set] * share
+        self.mass = sizes[:, self.row_set] * share[self.of_rows]
         self.mass_under = sizes[:, self.rows_above] * share[self.under_rows]
         self.nothing = self._raised(np.zeros(len(self.cells)), np.zeros(len(self.rows)))
 
     def __call__(self, counts: Counts) -> Vector:
         if not self.prior.extending:
             return self.plain(counts)
-        tables = counts.reshape(-1, self.family.states)
-        changed = self._raised(counts[self.cells].astype(np.float64), tables[self.rows].sum(axis=1))
-        result = average(list(changed - self.nothing))
-        result[0] = float(bdeu_alone(tables[0], self.prior.sizes[0]))
+        result = self.added(counts)
+        result[0] = float(bdeu_alone(counts[: self.family.states], self.prior.sizes[0]))
         for s, base in enumerate(self.base[1:].tolist(), start=1):
             result[s] += result[base]
         return result
 
+    def added(self, counts: Counts) -> Vector:
+        """What each set adds to the one that it extends ``[S]``."""
+        totals = counts.reshape(-1, self.family.states)[self.rows].sum(axis=1)
+        return average(list(self._raised(counts[self.cells].astype(np.float64), totals) - self.nothing))
+
     def _raised(self, n: Vector, totals: Vector) -> Vector:
         """What the added parent of each set makes of these counts, up to a constant, by sample size ``[., S]``."""
         parts = (
-            (1, self.cell_set, n, self.around),
-            (-1, self.row_set, totals, self.mass),
+            (1, self.cell_set, n[self.of_cells], self.around),
+            (-1, self.row_set, totals[self.of_rows], self.mass),
             (-1, self.cells_above, n[self.under_cells], self.itself),
             (1, self.rows_above, totals[self.under_rows], self.mass_under),
         )
@@ -156,11 +163,13 @@ class Likelihood:
         return found
 
 
-def _of_bases(of_set: NDArray[np.intp], base: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For each set but the first all places of the set that it extends, and the set for which they are there."""
-    first = np.searchsorted(of_set, np.arange(len(base) + 1))
-    spans = [np.arange(first[b], first[b + 1]) for b in base[1:]]
-    return np.concatenate([*spans, []]).astype(np.intp), np.repeat(np.arange(1, len(base)), [len(s) for s in spans])
+def _of_bases(
+    of_set: NDArray[np.intp], base: NDArray[np.intp], first: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each set from `first` on all places of the set that it extends, and the set for which they are there."""
+    start, here = np.searchsorted(of_set, np.arange(len(base) + 1)), np.arange(max(first, 1), len(base))
+    spans = [np.arange(start[b], start[b + 1]) for b in base[here]]
+    return np.concatenate([*spans, []]).astype(np.intp), np.repeat(here, [len(s) for s in spans])
 
 
 def _centres(family: Family, rows: NDArray[np.intp], seen: Vector) -> tuple[Vector, Vector]:

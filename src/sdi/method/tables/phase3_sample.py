@@ -9,83 +9,23 @@ Legend: M variables, E environments, S parent sets of a family.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sdi.graphs import BoolMatrix
+from sdi.method.tables.phase3_place import Array, Standing
 from sdi.method.tables.problem import Problem
 
-Array = NDArray[np.float64]
 Cell = tuple[int, int]  # a block and one of its environments
+UPHILL = 1e-9  # nats
 
 
-class Place(NamedTuple):
-    """Where a walk is."""
-
-    choice: list[int]
-    children: list[int]
-    touched: list[BoolMatrix]
-    weights: list[Array]
-
-
-class Walk:
-    """A graph and targets on their way. Mutable, for it takes thousands of steps a second."""
+class Walk(Standing):
+    """A graph and targets on their way. With a `coldness` below 1 it moves more freely, far above it only climbs."""
 
     def __init__(self, problem: Problem, parents: BoolMatrix, touched: Sequence[BoolMatrix], rng: np.random.Generator):
-        self.problem, self.rng = problem, rng
-        self.coldness = 1.0  # 1 samples the posterior; below it moves more freely, far above it only climbs
-        self.choice = problem.choices(parents)
-        self.touched = [each.copy() for each in touched]  # of each block [E, M]
-        self._children = [0] * len(problem.families)  # as bits
-        for i, s in enumerate(self.choice):
-            self._link(i, s)
-        self._edges: list[tuple[int, int]] | None = None
-        self._weights = [problem.weights(i, self.touched) for i in range(len(problem.families))]
-
-    @property
-    def parents(self) -> BoolMatrix:
-        result = np.zeros((len(self.choice), len(self.choice)), dtype=bool)
-        for i, family in enumerate(self.problem.families):
-            result[i, [family.candidates[k] for k in family.sets[self.choice[i]]]] = True
-        return result
-
-    @property
-    def score(self) -> float:
-        """Log posterior of graph and targets, up to a constant."""
-        of_graph = sum(float(weights[s]) for weights, s in zip(self._weights, self.choice, strict=True))
-        return of_graph + self.problem.targets_prior(self.touched)
-
-    def place(self) -> Place:
-        return Place(
-            self.choice.copy(), self._children.copy(), [each.copy() for each in self.touched], self._weights.copy()
-        )
-
-    def go_to(self, place: Place) -> None:
-        self._edges = None
-        self.choice, self._children = place.choice.copy(), place.children.copy()
-        self.touched, self._weights = [each.copy() for each in place.touched], place.weights.copy()
-
-    def edges(self, among: Sequence[int] | None = None) -> list[tuple[int, int]]:
-        """Those that may be turned round, as (effect, cause); of these effects only, if given."""
-        if among is not None:
-            return [(i, j) for i in among for j in self.problem.turnable(i, self.choice[i])]
-        if self._edges is None:
-            self._edges = [(i, j) for i, s in enumerate(self.choice) for j in self.problem.turnable(i, s)]
-        return self._edges
-
-    def neighbours(self, i: int) -> list[int]:
-        """Parents and children."""
-        family = self.problem.families[i]
-        bits, found = self._children[i], [family.candidates[k] for k in family.sets[self.choice[i]]]
-        while bits:
-            low = bits & -bits
-            found.append(low.bit_length() - 1)
-            bits ^= low
-        return found
-
-    # ---------------------------------------------------------------------------------------------------- moves
+        super().__init__(problem, parents, touched)
+        self.rng = rng
 
     def sweep(self) -> Array:
         """Each move as often as there are variables, every target once.
@@ -108,55 +48,52 @@ class Walk:
 
     def draw_parents(self, i: int) -> Array:
         """New parents for variable i; the chance that each candidate had ``[K]``."""
-        chances = np.exp(self._possible(i))  # the largest is 1
-        total = np.cumsum(chances)
-        s = int(np.searchsorted(total, self.rng.random() * total[-1], side="right"))
+        turn = self._turn(i)
+        s = int(np.searchsorted(turn.total, self.rng.random() * turn.total[-1], side="right"))
         if s != self.choice[i]:
             self._choose(i, s)
             self._edges = None
-        return np.asarray(chances @ self.problem.families[i].members / total[-1])
+        return turn.share
 
-    def reverse(self, among: Sequence[int] | None = None) -> None:
-        """Turn one edge round, both ends with new parents, or leave it; of these effects only, if given."""
-        edges = self.edges(among)
+    def reverse(self) -> None:
+        """Turn one edge round, both ends with new parents, or leave it."""
+        edges = self.edges()
         if not edges:
             return
         i, j = edges[int(self.rng.integers(len(edges)))]
-        before, worth = (self.choice[i], self.choice[j]), self._worth(i, j)
+        before, worth, chance = (self.choice[i], self.choice[j]), self._worth(i, j), np.log(self.rng.random())
+        if not self._can_pay(i, j, chance - np.log(len(edges) / (len(edges) + 1 - self._turned(i, j, before)))):
+            return
         self._choose(i, None)
         self._choose(j, None)
-        new_j, forward = self._draw(self._possible(j, member=i, absolute=True))
-        _, back = self._draw(self._possible(i, member=j, absolute=True))
+        new_j, forward = self._draw(self._possible(j, member=i))
+        _, back = self._draw(self._possible(i, member=j))
         if new_j is None:
             self._settle(i, j, before)
             return
         self._choose(j, new_j)
-        new_i, forward_rest = self._draw(self._possible(i, absolute=True))
+        new_i, forward_rest = self._draw(self._possible(i))
         self._choose(j, None)
         self._choose(i, before[0])
-        _, back_rest = self._draw(self._possible(j, absolute=True))
+        _, back_rest = self._draw(self._possible(j))
         self._settle(i, j, (new_i, new_j))
-        now = len(edges) + self._turned(i, j, (new_i, new_j), among) - self._turned(i, j, before, among)
+        now = len(edges) + self._turned(i, j, (new_i, new_j)) - self._turned(i, j, before)
         ratio = forward + forward_rest - back - back_rest + np.log(len(edges) / max(now, 1))
-        if self._accepts(ratio, self._worth(i, j) - worth):
+        if self._accepts(ratio, self._worth(i, j) - worth, chance):
             self._edges = None
         else:
             self._settle(i, j, before)
 
-    def draw_targets(self, among: Sequence[int] | None = None, climb: bool = False) -> bool:
-        """Every undeclared target once (with `climb` the likeliest one); whether any changed.
-
-        With `among`, only environments that touched nothing but these variables, and only these as their targets.
-        """
+    def draw_targets(self, climb: bool = False) -> bool:
+        """Every undeclared target once (with `climb` the likeliest one); whether any changed."""
         changed = False
-        inside = np.ones(len(self.choice), bool) if among is None else np.isin(np.arange(len(self.choice)), among)
         for b, touched in enumerate(self.touched):
-            todo = np.flatnonzero(self.problem.open_targets[b] & ~touched[:, ~inside].any(axis=1))
+            todo = np.flatnonzero(self.problem.open_targets[b])
             if not len(todo):
                 continue
-            ratios = np.full((len(touched), len(self.choice)), -np.inf)
-            for i in np.flatnonzero(inside).tolist():
-                ratios[:, i] = self.problem.ratios(b, i, self.choice[i], touched[:, i])
+            ratios = np.empty((len(touched), len(self.choice)))
+            for i, s in enumerate(self.choice):
+                ratios[:, i] = self.problem.ratios(b, i, s, touched[:, i])
             noise = self.problem.target_noise(len(touched), None if climb else self.rng)
             for e in self.rng.permutation(todo).tolist():
                 new = self.problem.draw_target(ratios[e], noise[e], self.coldness)
@@ -189,7 +126,7 @@ class Walk:
         for k in pair:
             self._weights[k] = self.problem.weights(k, self.touched)
         forward = self._renew(i, j)
-        if self._accepts(forward - back, self._worth(i, j) - worth):
+        if self._accepts(forward - back, self._worth(i, j) - worth, np.log(self.rng.random())):
             self._edges = None
             return True
         for b, e in cells:
@@ -200,38 +137,33 @@ class Walk:
 
     # ---------------------------------------------------------------------------------------------- their parts
 
-    def _accepts(self, log_ratio: float, higher: float) -> bool:
+    def _accepts(self, log_ratio: float, higher: float, chance: float) -> bool:
         """As Metropolis and Hastings say; a walk that climbs goes uphill, whatever there was to choose from."""
-        return higher > 1e-9 if self.coldness > 1 else bool(np.log(self.rng.random()) < log_ratio)
+        return higher > UPHILL if self.coldness > 1 else chance < log_ratio
 
-    def _turned(self, i: int, j: int, sets: tuple[int | None, int | None], among: Sequence[int] | None) -> int:
+    def _can_pay(self, i: int, j: int, chance: float) -> bool:
+        """Whether turning j -> i round could be accepted at all: what is drawn weighs no more than all that exists, and
+        the way back no less than the sets that are there. Most edges fail this, and no more has to be looked at."""
+        source = self.problem.families[j].candidates
+        if i not in source:
+            return False
+        gained = self._ceiling(i).of_all + float(self._ceiling(j).with_each[source.index(i)])
+        gained -= self._worth(i, j) * self.coldness
+        return gained > UPHILL * self.coldness if self.coldness > 1 else chance < gained
+
+    def _turned(self, i: int, j: int, sets: tuple[int | None, int | None]) -> int:
         """How many edges to i and j may be turned round if these are their parent sets."""
-        counted = ((k, s) for k, s in zip((i, j), sets, strict=True) if s is not None and (among is None or k in among))
-        return sum(len(self.problem.turnable(k, s)) for k, s in counted)
-
-    def _worth(self, i: int, j: int) -> float:
-        return float(self._weights[i][self.choice[i]] + self._weights[j][self.choice[j]])
+        return sum(len(self.problem.turnable(k, s)) for k, s in zip((i, j), sets, strict=True) if s is not None)
 
     def _renew(self, i: int, j: int, given: tuple[int, int] | None = None) -> float:
         """New parents for i, then for j (or those `given`); the log weight of all that were possible."""
         self._choose(i, None)
         self._choose(j, None)
-        drawn, total = self._draw(self._possible(i, absolute=True))
+        drawn, total = self._draw(self._possible(i))
         self._choose(i, drawn if given is None else given[0])
-        drawn, rest = self._draw(self._possible(j, absolute=True))
+        drawn, rest = self._draw(self._possible(j))
         self._choose(j, drawn if given is None else given[1])
         return total + rest
-
-    def _possible(self, i: int, *, member: int | None = None, absolute: bool = False) -> Array:
-        """Log weight of each parent set, -inf if it holds a descendant or lacks `member`; the largest is 0 ``[S]``."""
-        weights = self._weights[i] * self.coldness
-        masks = self.problem.families[i].masks
-        forbidden = self.problem.local_mask(i, self._descendants(i))
-        if forbidden:
-            weights = np.where(masks & np.uint64(forbidden), -np.inf, weights)
-        if member is not None:
-            weights = np.where(masks & np.uint64(self.problem.local_mask(i, 1 << member)), weights, -np.inf)
-        return weights if absolute else weights - weights.max()
 
     def _draw(self, weights: Array) -> tuple[int | None, float]:
         """One of them, and the log of their sum; None if there is none."""
@@ -241,32 +173,3 @@ class Walk:
         total = np.cumsum(np.exp(weights - top))
         s = int(np.searchsorted(total, self.rng.random() * total[-1], side="right"))
         return s, float(top + np.log(total[-1]))
-
-    def _settle(self, i: int, j: int, sets: tuple[int | None, int | None]) -> None:
-        """Both at once: on the way from one graph to another there may be a cycle."""
-        self._choose(i, sets[0])
-        self._choose(j, sets[1])
-
-    def _choose(self, i: int, s: int | None) -> None:
-        """Give i another parent set; None leaves it with none but the required ones for a moment."""
-        family, old = self.problem.families[i], self.choice[i]
-        if old >= 0:
-            for k in family.sets[old][self.problem.required[i] :]:
-                self._children[family.candidates[k]] &= ~(1 << i)
-        self.choice[i] = -1 if s is None else s
-        if s is not None:
-            self._link(i, s)
-
-    def _link(self, i: int, s: int) -> None:
-        family = self.problem.families[i]
-        for k in family.sets[s]:
-            self._children[family.candidates[k]] |= 1 << i
-
-    def _descendants(self, i: int) -> int:
-        """As bits."""
-        children, found, todo = self._children, 0, self._children[i]
-        while todo:
-            low = todo & -todo
-            found |= low
-            todo = (todo | children[low.bit_length() - 1]) & ~found
-        return found

@@ -1,62 +1,100 @@
 """Phase 3: the graph and targets of the highest posterior, by cooling and climbing."""
 
-from collections.abc import Sequence
-
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from sdi.method.tables.phase3_sample import Cell, Walk
+from sdi.method.tables.problem import Problem
 
-HOT, STEPS = 0.01, 60  # a fresh search cools from here to 1 in so many steps
-HASTY = 20  # ... or in so many, in haste
-TARGETS, EXCHANGES = 0.02, 0.1  # colder than this they move too: before, it costs much and decides nothing
+HOT, STEPS = 0.003, 20  # a search cools from here to 1 in so many steps: many short ones find more than few long ones
+TARGETS = 0.3  # colder than this they move too: sooner they would make up for edges that are not yet in place
 COLD = 1e3  # only climbs
+SAME = 0.5  # nats that count for nothing
+AGREEING = 2  # searches that end in the best place of all, on their own: then there is hardly a better one
 CONFUSED = -10.0  # nats for "touched" below which nobody looks whether two targets should change places
 
 
+def search(problem: Problem, rng: np.random.Generator, start: Walk | None, idle: int, most: int) -> list[Walk]:
+    """Where searches ended, and before them the best that can be put together from them all and `start`.
+
+    Each begins anew; there are no more once some agree, when `idle` in a row add nothing, or when there were `most`.
+    """
+    found: list[Walk] = []
+    best, in_vain, agreeing = start, 0, 0
+    if best is not None:
+        climb(best)
+    while in_vain < idle and agreeing < AGREEING and len(found) < most:
+        walk = Walk(problem, problem.clamp.value > 0.5, problem.no_targets(), rng)
+        cool(walk)
+        found.append(walk)
+        before = -np.inf if best is None else best.score
+        best = _together(best or walk, walk)
+        in_vain = 0 if best.score > before + SAME else in_vain + 1
+        agreeing = sum(each.score > best.score - SAME for each in found)
+    return found if best is None else [best, *found]
+
+
 def cool(walk: Walk) -> None:
-    """From free movement to the posterior itself, and then uphill, all variables."""
-    _cool(walk, STEPS)
-    climb(walk, range(len(walk.choice)))
-
-
-def cool_in_haste(walk: Walk) -> None:
-    """The same, less thoroughly: for a graph that only has to be roughly right."""
-    _cool(walk, HASTY)
-    walk.coldness = COLD
-    _move(walk, range(len(walk.choice)))
-    walk.draw_targets(climb=True)
-    _move(walk, range(len(walk.choice)))
-    walk.coldness = 1.0
-
-
-def _cool(walk: Walk, steps: int) -> None:
-    size = len(walk.choice)
-    for coldness in np.geomspace(HOT, 1.0, steps):
+    """From free movement to the posterior itself, and then uphill."""
+    for coldness in np.geomspace(HOT, 1.0, STEPS):
         walk.coldness = float(coldness)
-        _move(walk, range(size))
+        _move(walk)
         if coldness >= TARGETS:
             walk.draw_targets()
-        if coldness >= EXCHANGES:
-            _exchange_some(walk, range(size))
+            _exchange_some(walk)
+    climb(walk)
 
 
-def climb(walk: Walk, variables: Sequence[int]) -> None:
+def climb(walk: Walk) -> None:
     """Uphill as long as there is a move that leads there."""
     walk.coldness = COLD
     score = -np.inf
     while walk.score > score + 1e-6:
         score = walk.score
-        _move(walk, variables)
-        walk.draw_targets(None if len(variables) == len(walk.choice) else variables, climb=True)
-        for i in variables:
-            for j in walk.neighbours(i):
-                for one, other in ((i, j), (j, i)):
-                    cells = _confusable(walk, one, other)
-                    if len(cells) > 1:
-                        walk.exchange(one, other, cells)
-                    for cell in cells:
-                        walk.exchange(one, other, [cell])
+        _move(walk)
+        walk.draw_targets(climb=True)
+        for i in range(len(walk.choice)):
+            for j in walk.neighbours(i):  # and later i as a neighbour of j
+                cells = _confusable(walk, i, j)
+                if len(cells) > 1:
+                    walk.exchange(i, j, cells)
+                for cell in cells:
+                    walk.exchange(i, j, [cell])
     walk.coldness = 1.0
+
+
+def _together(one: Walk, other: Walk) -> Walk:
+    """The best of two places; both stay where they are."""
+    low, high = sorted((one, other), key=lambda each: each.score)
+    best = Walk(high.problem, high.parents, high.touched, high.rng)
+    if absorb(best, low):
+        climb(best)
+    return best
+
+
+def absorb(walk: Walk, other: Walk) -> bool:
+    """Take over whatever another search has done better; whether there was something.
+
+    Where searches end in different places they mostly differ in a few groups of variables, each right in one of them:
+    edges turned round together with the targets that make up for it. Such groups score apart from each other.
+    """
+    first = walk.score
+    for group in _apart(walk, other):
+        score, before = walk.score, walk.place()
+        if walk.take(other, group) and walk.score <= score:
+            walk.go_to(before)
+    return walk.score > first
+
+
+def _apart(walk: Walk, other: Walk) -> list[list[int]]:
+    """Variables with other parents or targets, in groups that share a different edge or environment."""
+    mine, its = np.concatenate(walk.touched), np.concatenate(other.touched)  # [E, M]
+    turned, moved = walk.parents != other.parents, mine != its
+    changed = np.flatnonzero(turned.any(axis=1) | moved.any(axis=0))
+    together = moved.T.astype(np.float32) @ moved.astype(np.float32) > 0
+    linked = (turned | turned.T | together)[np.ix_(changed, changed)]
+    count, group = connected_components(linked, directed=False)
+    return [changed[group == g].tolist() for g in range(count)]
 
 
 def _confusable(walk: Walk, i: int, j: int) -> list[Cell]:
@@ -69,15 +107,15 @@ def _confusable(walk: Walk, i: int, j: int) -> list[Cell]:
     return found
 
 
-def _move(walk: Walk, variables: Sequence[int]) -> None:
+def _move(walk: Walk) -> None:
     """New parents for each; an edge turned round as often."""
-    for i in walk.rng.permutation(np.asarray(variables)).tolist():
+    for i in walk.rng.permutation(len(walk.choice)).tolist():
         walk.draw_parents(i)
-        walk.reverse(variables)
+        walk.reverse()
 
 
-def _exchange_some(walk: Walk, variables: Sequence[int]) -> None:
-    for i in variables:
+def _exchange_some(walk: Walk) -> None:
+    for i in range(len(walk.choice)):
         near = walk.neighbours(i)
         if near:
             j = near[int(walk.rng.integers(len(near)))]

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sdi.graphs import BoolMatrix
 from sdi.method.beliefs import Clamp
 from sdi.method.settings import Settings
-from sdi.method.tables.phase1_candidates import Considered, Limits, Screen, choose_candidates, consider
-from sdi.method.tables.phase1_count import Block
+from sdi.method.tables.phase1_candidates import Limits, Screen, choose_candidates, consider
+from sdi.method.tables.phase1_count import Block, Family
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
 from sdi.method.tables.phase2_score import Scores, prior_odds
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import cool_in_haste
+from sdi.method.tables.phase3_search import search
 from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Target
 
@@ -23,8 +23,10 @@ CANDIDATES = 8  # for each variable of a larger world
 SETS = 60  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
 HOPELESS, HASTY = 10.0, 6.0  # nats below a subset: such a set is not considered, with few variables and many ...
 CRUEL, MERCIFUL = 25.0, 150.0  # ... under BDeu alone, to which rows of touched environments may hide a true parent
-ROUNDS = 3  # times that candidates are chosen
+ROUNDS = 3  # times that candidates are chosen, ...
+SEARCHES = 4  # ... each time after so many searches at most: the graph only has to be roughly right
 SPARE = 3  # candidates beside those that are parents or children already
+FIRST = 1e12  # more than any gain
 
 
 class Prepared(NamedTuple):
@@ -35,6 +37,15 @@ class Prepared(NamedTuple):
     touched: list[BoolMatrix]
     too_large: tuple[int, ...]
     alone: Screen  # of the rows left alone: among all rows variables also depend on each other through what was touched
+
+
+class Weighed(NamedTuple):
+    """The parent sets that are considered for a variable, what each is worth in each block, and whether a table that
+    might have been better was too large."""
+
+    family: Family
+    scores: list[Scores]
+    too_large: bool
 
 
 def prepare(
@@ -52,22 +63,20 @@ def prepare(
     screen = Screen(blocks[0], cardinalities, priors[0])
     gains = [screen.gains(i) for i in range(size)]
     most = size if size <= FEW else CANDIDATES
-    considered = [
-        _consider(i, gains[i], np.zeros(size, bool), most, blocks, priors, clamp, limits) for i in range(size)
-    ]
+    considered = [_weigh(i, gains[i], np.zeros(size, bool), most, blocks, priors, clamp, limits) for i in range(size)]
     problem = assemble(blocks, priors, considered, targets, clamp, settings)
     parents, touched = clamp.value > 0.5, problem.no_targets()
-    for _ in range(ROUNDS if size > FEW else 0):
-        walk = Walk(problem, parents, touched, rng)
-        cool_in_haste(walk)
-        parents, touched = walk.parents, walk.touched
-        missing = _overlooked(screen, considered, parents, touched[0], gains, clamp)
+    for turn in range(ROUNDS if size > FEW else 0):
+        start = Walk(problem, parents, touched, rng) if turn else None
+        best = search(problem, rng, start, idle=1, most=SEARCHES)[0]
+        parents, touched = best.parents, best.touched
+        missing = _overlooked(screen, considered, parents, touched[0], gains, clamp, turn)
         if not missing:
             break
         for i in missing:  # those near it stay candidates, whichever way their edge points now
             near = parents[i] | parents[:, i]
             more = max(most, int(near.sum()) + SPARE)
-            considered[i] = _consider(i, gains[i], near, more, blocks, priors, clamp, limits)
+            considered[i] = _weigh(i, gains[i], near, more, blocks, priors, clamp, limits)
         problem = assemble(blocks, priors, considered, targets, clamp, settings)
     too_large = tuple(i for i, each in enumerate(considered) if each.too_large)
     left_alone = slice(0, int(blocks[0].starts[1]))
@@ -83,7 +92,7 @@ def limits_of(size: int, settings: Settings) -> Limits:
     return Limits(settings.largest_table, settings.most_parents or size, sets, hopeless, odds, few)
 
 
-def _consider(
+def _weigh(
     i: int,
     gains: NDArray[np.float64],
     keep: NDArray[np.bool_],
@@ -92,25 +101,28 @@ def _consider(
     priors: Sequence[Prior],
     clamp: Clamp,
     limits: Limits,
-) -> Considered:
+) -> Weighed:
     required = clamp.value[i] > 0.5
     first = tuple(np.flatnonzero(required).tolist())
     others = choose_candidates(gains, clamp.open[i], keep & clamp.open[i] & ~required, most)
     cardinalities = tuple(len(each) for each in priors[0].shares)
-    return consider(i, (*first, *others), len(first), blocks, priors, cardinalities, limits)
+    found = consider(i, (*first, *others), len(first), blocks, priors, cardinalities, limits)
+    given = zip(blocks, priors, found.counts, strict=True)
+    return Weighed(found.family, [Scores(found.family, *each) for each in given], found.too_large)
 
 
 def _overlooked(
     screen: Screen,
-    considered: Sequence[Considered],
+    considered: Sequence[Weighed],
     parents: BoolMatrix,
     touched: BoolMatrix,
     gains: list[NDArray[np.float64]],
     clamp: Clamp,
+    turn: int,
 ) -> list[int]:
     """Variables with a likely parent that is no candidate: a child, or one that adds to the parents there are.
 
-    In their `gains` the latter come first from now on.
+    In their `gains` the latter come first from now on, those of the latest turn before earlier ones.
     """
     found = []
     for i, each in enumerate(considered):
@@ -118,7 +130,7 @@ def _overlooked(
         beside[~clamp.open[i]] = -np.inf
         beside[list(each.family.candidates)] = -np.inf
         added = np.argsort(-beside)[:SPARE]
-        gains[i][added] = np.where(beside[added] > 0, np.inf, gains[i][added])
+        gains[i][added] = np.where(beside[added] > 0, beside[added] + FIRST * (turn + 1), gains[i][added])
         turned = parents[:, i] & clamp.open[i]
         turned[list(each.family.candidates)] = False
         if beside.max() > 0 or turned.any():
@@ -129,20 +141,16 @@ def _overlooked(
 def assemble(
     blocks: Sequence[Block],
     priors: Sequence[Prior],
-    considered: Sequence[Considered],
+    considered: Sequence[Weighed],
     targets: Sequence[Sequence[Target | None]],
     clamp: Clamp,
     settings: Settings,
 ) -> Problem:
     """The posterior given these blocks and families."""
-    scores = [
-        [Scores(each.family, block, prior, each.counts[b]) for each in considered]
-        for b, (block, prior) in enumerate(zip(blocks, priors, strict=True))
-    ]
     return Problem(
         blocks,
         [each.family for each in considered],
-        scores,
+        [[each.scores[b] for each in considered] for b in range(len(blocks))],
         targets,
         clamp,
         priors=priors,

@@ -1,0 +1,189 @@
+"""Phase 3, places: one graph and one set of targets, and what each variable may choose from there.
+
+Legend: M variables, E environments, S parent sets of a family, K its candidates.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdi.graphs import BoolMatrix
+from sdi.method.tables.problem import Problem
+
+Array = NDArray[np.float64]
+TINY = 1e-300  # in place of no chance at all
+
+
+class Place(NamedTuple):
+    """Where a walk is."""
+
+    choice: list[int]
+    children: list[int]
+    touched: list[BoolMatrix]
+    weights: list[Array]
+
+
+class Turn(NamedTuple):
+    """What a variable has to choose from, for the next time that nothing has changed."""
+
+    weights: Array  # log posterior of each parent set [S] ...
+    coldness: float
+    forbidden: int  # candidates that come of it, as bits
+    total: Array  # the chances of the sets, added up [S]
+    share: Array  # how likely each candidate is a parent [K]
+
+
+class Ceiling(NamedTuple):
+    """What the parent sets of a variable add up to, be they possible or not: no draw can weigh more."""
+
+    weights: Array  # log posterior of each parent set [S] ...
+    coldness: float
+    of_all: float
+    with_each: Array  # of those with each candidate [K]
+
+
+class Standing:
+    """A graph and targets. Mutable, for they change thousands of times a second."""
+
+    def __init__(self, problem: Problem, parents: BoolMatrix, touched: Sequence[BoolMatrix]) -> None:
+        self.problem = problem
+        self.coldness = 1.0  # by which log posteriors are multiplied: 1 is the posterior itself
+        self.choice = problem.choices(parents)
+        self.touched = [each.copy() for each in touched]  # of each block [E, M]
+        self._children = [0] * len(problem.families)  # as bits
+        for i, s in enumerate(self.choice):
+            self._link(i, s)
+        self._edges: list[tuple[int, int]] | None = None
+        self._weights = [problem.weights(i, self.touched) for i in range(len(problem.families))]
+        self._turns: dict[int, Turn] = {}
+        self._ceilings: dict[int, Ceiling] = {}
+
+    @property
+    def parents(self) -> BoolMatrix:
+        result = np.zeros((len(self.choice), len(self.choice)), dtype=bool)
+        for i, family in enumerate(self.problem.families):
+            result[i, [family.candidates[k] for k in family.sets[self.choice[i]]]] = True
+        return result
+
+    @property
+    def score(self) -> float:
+        """Log posterior of graph and targets, up to a constant."""
+        of_graph = sum(float(weights[s]) for weights, s in zip(self._weights, self.choice, strict=True))
+        return of_graph + self.problem.targets_prior(self.touched)
+
+    def place(self) -> Place:
+        return Place(
+            self.choice.copy(), self._children.copy(), [each.copy() for each in self.touched], self._weights.copy()
+        )
+
+    def go_to(self, place: Place) -> None:
+        self._edges = None
+        self.choice, self._children = place.choice.copy(), place.children.copy()
+        self.touched, self._weights = [each.copy() for each in place.touched], place.weights.copy()
+
+    def take(self, other: Self, variables: Sequence[int]) -> bool:
+        """Parents and targets of these variables as another walk has them; nothing, if that would make a cycle."""
+        before = self.place()
+        for i in variables:
+            self._choose(i, other.choice[i])
+            self._weights[i] = other._weights[i]
+            for mine, its in zip(self.touched, other.touched, strict=True):
+                mine[:, i] = its[:, i]
+        self._edges = None
+        if any(self._descendants(i) >> i & 1 for i in variables):
+            self.go_to(before)
+            return False
+        return True
+
+    def edges(self) -> list[tuple[int, int]]:
+        """Those that may be turned round, as (effect, cause)."""
+        if self._edges is None:
+            self._edges = [(i, j) for i, s in enumerate(self.choice) for j in self.problem.turnable(i, s)]
+        return self._edges
+
+    def neighbours(self, i: int) -> list[int]:
+        """Parents and children."""
+        family = self.problem.families[i]
+        bits, found = self._children[i], [family.candidates[k] for k in family.sets[self.choice[i]]]
+        while bits:
+            low = bits & -bits
+            found.append(low.bit_length() - 1)
+            bits ^= low
+        return found
+
+    # ------------------------------------------------------------------------------------- what there is to choose
+
+    def _worth(self, i: int, j: int) -> float:
+        return float(self._weights[i][self.choice[i]] + self._weights[j][self.choice[j]])
+
+    def _turn(self, i: int) -> Turn:
+        forbidden = self.problem.local_mask(i, self._descendants(i))
+        known = self._turns.get(i)
+        if known and known.weights is self._weights[i] and known[1:3] == (self.coldness, forbidden):
+            return known
+        weights = self._allowed(i, forbidden)
+        chances = np.exp(weights - weights.max())
+        total = np.cumsum(chances)
+        share = np.asarray(chances @ self.problem.families[i].members / total[-1])
+        self._turns[i] = Turn(self._weights[i], self.coldness, forbidden, total, share)
+        return self._turns[i]
+
+    def _ceiling(self, i: int) -> Ceiling:
+        known = self._ceilings.get(i)
+        if known and known.weights is self._weights[i] and known.coldness == self.coldness:
+            return known
+        weights = self._weights[i] * self.coldness
+        top = float(weights.max())
+        chances = np.exp(weights - top)
+        with_each = top + np.log(np.maximum(chances @ self.problem.families[i].members, TINY))
+        self._ceilings[i] = Ceiling(
+            self._weights[i], self.coldness, top + float(np.log(chances.sum())), np.asarray(with_each)
+        )
+        return self._ceilings[i]
+
+    def _possible(self, i: int, *, member: int | None = None) -> Array:
+        """Log weight of each parent set, -inf if it holds a descendant or lacks `member` ``[S]``."""
+        weights = self._allowed(i, self.problem.local_mask(i, self._descendants(i)))
+        if member is not None:
+            has = self.problem.families[i].masks & np.uint64(self.problem.local_mask(i, 1 << member))
+            weights = np.where(has, weights, -np.inf)
+        return weights
+
+    def _allowed(self, i: int, forbidden: int) -> Array:
+        weights = self._weights[i] * self.coldness
+        return (
+            np.where(self.problem.families[i].masks & np.uint64(forbidden), -np.inf, weights) if forbidden else weights
+        )
+
+    # ------------------------------------------------------------------------------------------------ to choose
+
+    def _settle(self, i: int, j: int, sets: tuple[int | None, int | None]) -> None:
+        """Both at once: on the way from one graph to another there may be a cycle."""
+        self._choose(i, sets[0])
+        self._choose(j, sets[1])
+
+    def _choose(self, i: int, s: int | None) -> None:
+        """Give i another parent set; None leaves it with none but the required ones for a moment."""
+        family, old = self.problem.families[i], self.choice[i]
+        if old >= 0:
+            for k in family.sets[old][self.problem.required[i] :]:
+                self._children[family.candidates[k]] &= ~(1 << i)
+        self.choice[i] = -1 if s is None else s
+        if s is not None:
+            self._link(i, s)
+
+    def _link(self, i: int, s: int) -> None:
+        family = self.problem.families[i]
+        for k in family.sets[s]:
+            self._children[family.candidates[k]] |= 1 << i
+
+    def _descendants(self, i: int) -> int:
+        """As bits."""
+        children, found, todo = self._children, 0, self._children[i]
+        while todo:
+            low = todo & -todo
+            found |= low
+            todo = (todo | children[low.bit_length() - 1]) & ~found
+        return found

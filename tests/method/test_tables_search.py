@@ -1,0 +1,126 @@
+"""Searches: what two of them did better is put together, and they end by a rule of their own."""
+
+import itertools
+
+import numpy as np
+import pytest
+from test_tables_sample import KNOWN, NOTHING, make_problem, start
+
+from sdi.graphs import find_cycle
+from sdi.method.beliefs import Knowledge
+from sdi.method.tables import phase3_search
+from sdi.method.tables.phase3_sample import Walk
+from sdi.method.tables.phase3_search import AGREEING, _apart, absorb, search
+from sdi.method.tables.problem import Problem
+
+
+def wandered(problem: Problem, seed: int) -> Walk:
+    """Somewhere: at a temperature at which nothing is much better than anything else."""
+    walk = start(problem, seed)
+    walk.coldness = 0.02
+    for _ in range(3):
+        walk.sweep()
+    walk.coldness = 1.0
+    return walk
+
+
+def copy(walk: Walk) -> Walk:
+    return Walk(walk.problem, walk.parents, walk.touched, np.random.default_rng(0))
+
+
+def same_place(one: Walk, other: Walk) -> bool:
+    touched = zip(one.touched, other.touched, strict=True)
+    return bool((one.parents == other.parents).all()) and all((a == b).all() for a, b in touched)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_groups_that_differ_score_apart_from_each_other(several: bool) -> None:
+    """Taken over together they add what each adds alone."""
+    problem, seen = make_problem(blocks=2, several_targets=several), 0
+    for seed in range(200):
+        one = wandered(problem, seed)
+        other = copy(one)
+        other.coldness = 0.02
+        for i in np.random.default_rng(seed).permutation(4)[:2].tolist():
+            other.draw_parents(i)
+        other.coldness = 1.0
+        groups, alone = _apart(one, other), []
+        for group in groups:
+            walk = copy(one)
+            alone.append(walk.score - one.score if walk.take(other, group) else None)
+        if len(groups) > 1 and None not in alone:
+            seen += 1
+            everything = copy(one)
+            assert everything.take(other, list(itertools.chain(*groups)))
+            assert everything.score - one.score == pytest.approx(sum(each or 0.0 for each in alone), abs=1e-7)
+            assert same_place(everything, other)
+    assert seen > 10
+
+
+def test_variables_that_exchanged_targets_or_turned_an_edge_belong_together() -> None:
+    problem, rng = make_problem(), np.random.default_rng(0)
+    edge, turned = np.zeros((4, 4), bool), np.zeros((4, 4), bool)
+    edge[1, 0], turned[0, 1] = True, True
+    first, second = problem.no_targets(), problem.no_targets()
+    first[0][0, 2], second[0][0, 3] = True, True
+    one, other = Walk(problem, edge, first, rng), Walk(problem, turned, second, rng)
+    assert sorted(map(sorted, _apart(one, other))) == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize("known", [NOTHING, KNOWN], ids=["nothing known", "known"])
+def test_what_is_taken_over_is_never_worse_and_no_cycle(known: Knowledge) -> None:
+    problem, better = make_problem(known=known, blocks=2), 0
+    for seed in range(30):
+        one, other = wandered(problem, seed), wandered(problem, seed + 1000)
+        walk = copy(one)
+        said = absorb(walk, other)
+        assert said == (walk.score > one.score)
+        assert walk.score >= one.score
+        assert find_cycle(walk.parents) is None
+        assert walk.score == pytest.approx(copy(walk).score, abs=1e-7)
+        for group in _apart(walk, other):  # nothing is left to take over, but what would make a cycle
+            again = copy(walk)
+            assert not again.take(other, group) or again.score <= walk.score + 1e-7
+        better += said
+    assert better > 5
+
+
+def test_parents_that_would_make_a_cycle_are_not_taken_over() -> None:
+    problem = make_problem()
+    forward, backward = np.zeros((4, 4), bool), np.zeros((4, 4), bool)
+    forward[1, 0], backward[0, 1] = True, True
+    nothing, rng = problem.no_targets(), np.random.default_rng(0)
+    one, other = Walk(problem, forward, nothing, rng), Walk(problem, backward, nothing, rng)
+    assert one.parents[1, 0]
+    assert other.parents[0, 1]
+    assert not one.take(other, [0])
+    assert same_place(one, Walk(problem, forward, nothing, rng))
+    assert one.take(other, [0, 1])
+    assert same_place(one, other)
+    assert one.score == pytest.approx(other.score)
+
+
+def test_search_returns_the_best_first() -> None:
+    found = search(make_problem(blocks=2), np.random.default_rng(0), None, idle=3, most=6)
+    assert len(found) >= 3
+    assert found[0].score >= max(each.score for each in found[1:]) - 1e-9
+
+
+def test_search_never_loses_what_it_was_given() -> None:
+    problem, rng = make_problem(), np.random.default_rng(1)
+    top = search(problem, rng, None, idle=4, most=8)[0]
+    again = search(problem, rng, copy(top), idle=1, most=1)
+    assert again[0].score >= top.score - 1e-9
+
+
+def test_search_ends_when_some_agree_or_add_nothing_or_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = make_problem()
+
+    def searches(idle: int, most: int) -> int:
+        return len(search(problem, np.random.default_rng(3), None, idle, most)) - 1
+
+    assert searches(idle=99, most=99) < 20  # they agree at some time
+    assert searches(idle=99, most=1) == 1
+    monkeypatch.setattr(phase3_search, "AGREEING", 1000)
+    assert searches(idle=99, most=5) == 5
+    assert AGREEING < searches(idle=2, most=99) < 50
