@@ -105,7 +105,7 @@ def follow(
         heard = orientation * jax.nn.sigmoid(gamma)
         limit = jnp.minimum(settings.stride * before.updates, SURE)  # no order is believed before edges have formed
         pull = jnp.clip(heard - heard.T, -limit, limit) + SURE * (clamp.value - clamp.value.T)
-        precedes = order_probabilities(pull, key)
+        precedes = order_probabilities(pull, key, None if fresh else _adjacent(gamma, clamp))
     else:
         precedes = jnp.ones_like(gamma)
     return Weighed(gamma, precedes, evidence)
@@ -118,26 +118,37 @@ def _kept(before: Evidence, probabilities: jax.Array, settings: Settings, fresh:
     return jnp.where(before.updates > 0, most * jnp.exp(-moved), 0.0)
 
 
+def _adjacent(gamma: jax.Array, clamp: Clamp) -> jax.Array:
+    """Pairs with an edge one way or the other, by what is believed now ``[M, M]``."""
+    edge = ((gamma > 0) & clamp.open) | (clamp.value > 0)
+    return edge | edge.T
+
+
 @partial(jax.jit, static_argnames=("sweeps", "chains"))
-def order_probabilities(evidence: jax.Array, key: jax.Array, sweeps: int = 200, chains: int = 8) -> jax.Array:
+def order_probabilities(
+    evidence: jax.Array, key: jax.Array, adjacent: jax.Array | None = None, sweeps: int = 200, chains: int = 8
+) -> jax.Array:
     """P(j comes before i) ``[M, M]`` where an order weighs exp(half the sum of evidence[i, j] over j before i).
 
     `evidence` is antisymmetric, in nats. Gibbs sampling: one variable at a time is put back at a place drawn from its
-    exact conditional distribution.
+    exact conditional distribution. Left at that, a graph counts once for every order that suits it, and a chain, which
+    suits one, needs many nats against a chain with an edge turned in its middle. Given the `adjacent` pairs ``[M, M]``
+    every acyclic way to direct these counts once: an order also weighs what `_log_share` says, by accepting moves.
     """
     m = len(evidence)
     places = jnp.arange(m)
 
-    def move(order: jax.Array, drawn: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
-        variable, noise = drawn
-        others = order[jnp.where(places[:-1] >= jnp.argmax(order == variable), places[1:], places[:-1])]
-        weight = jnp.concatenate([jnp.zeros(1), jnp.cumsum(evidence[variable, others])])  # after the first p of them
-        place = jnp.argmax(weight + noise)  # a draw from the softmax of the weights, the noise being Gumbel's
-        shifted = jnp.where(places < place, others[jnp.minimum(places, m - 2)], others[jnp.maximum(places - 1, 0)])
-        return jnp.where(places == place, variable, shifted), None
+    def move(order: jax.Array, drawn: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+        variable, noise, leniency = drawn
+        moved = _put_back(order, variable, noise, evidence)
+        if adjacent is None:
+            return moved, None
+        loss = _log_share(order, adjacent) - _log_share(moved, adjacent)
+        return jnp.where(loss < leniency, moved, order), None
 
     def sweep(order: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        order, _ = jax.lax.scan(move, order, (places, jax.random.gumbel(key, (m, m))))
+        leniency = jax.random.exponential(jax.random.fold_in(key, 1), (m,))
+        order, _ = jax.lax.scan(move, order, (places, jax.random.gumbel(key, (m, m)), leniency))
         position = jnp.argsort(order)
         return order, position[None, :] < position[:, None]
 
@@ -149,6 +160,29 @@ def order_probabilities(evidence: jax.Array, key: jax.Array, sweeps: int = 200, 
 
     share = jax.vmap(chain)(jax.random.split(key, chains)).mean(axis=0)
     return jnp.clip(share, 1e-3, 1 - 1e-3)  # a sample never excludes what it does not hold
+
+
+def _put_back(order: jax.Array, variable: jax.Array, noise: jax.Array, evidence: jax.Array) -> jax.Array:
+    """The order with this variable at a place drawn from its distribution given the order of all others."""
+    m = len(order)
+    places = jnp.arange(m)
+    others = order[jnp.where(places[:-1] >= jnp.argmax(order == variable), places[1:], places[:-1])]
+    weight = jnp.concatenate([jnp.zeros(1), jnp.cumsum(evidence[variable, others])])  # after the first p of them
+    place = jnp.argmax(weight + noise)  # a draw from the softmax of the weights, the noise being Gumbel's
+    shifted = jnp.where(places < place, others[jnp.minimum(places, m - 2)], others[jnp.maximum(places - 1, 0)])
+    return jnp.where(places == place, variable, shifted)
+
+
+def _log_share(order: jax.Array, adjacent: jax.Array) -> jax.Array:
+    """Log-probability of this order among those that suit the graph it makes of the `adjacent` pairs.
+
+    For orders that are drawn from a graph by taking next, at random, one of the variables whose parents are all taken.
+    """
+    places = jnp.arange(len(order))
+    met = adjacent[order[:, None], order] & (places < places[:, None])  # [l, k], the k-th is a parent of the l-th
+    free = jnp.max(jnp.where(met, places + 1, 0), axis=1)  # [l], when the last of its parents is taken
+    choices = ((free[:, None] <= places) & (places <= places[:, None])).sum(axis=0)  # [k]
+    return -jnp.log(choices).sum()
 
 
 def _likely_order(evidence: jax.Array, key: jax.Array) -> jax.Array:

@@ -18,7 +18,7 @@ from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Environment, Rows, World
 
 SEARCHES = 24  # at most ...
-IN_VAIN = 8  # ... fewer if so many in a row add nothing
+IN_VAIN = 6  # ... fewer if so many in a row add nothing
 NEAR = 8.0  # nats below the top from which a chain may start
 MANY_PARENTS = 5  # a table of so many is mostly empty
 FEW_ROWS = 30  # for each number that a table holds

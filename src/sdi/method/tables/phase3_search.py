@@ -6,7 +6,8 @@ from scipy.sparse.csgraph import connected_components
 from sdi.method.tables.phase3_sample import Cell, Walk
 from sdi.method.tables.problem import Problem
 
-HOT, STEPS = 0.003, 20  # a search cools from here to 1 in so many steps: many short ones find more than few long ones
+HOT, STEPS = 0.003, 20  # a search cools from here to 1 in so many steps; in twice as many ...
+PATIENT = 2  # ... each time that so many in a row added nothing
 TARGETS = 0.3  # colder than this they move too: sooner they would make up for edges that are not yet in place
 COLD = 1e3  # only climbs
 SAME = 0.5  # nats that count for nothing
@@ -25,7 +26,7 @@ def search(problem: Problem, rng: np.random.Generator, start: Walk | None, idle:
         climb(best)
     while in_vain < idle and agreeing < AGREEING and len(found) < most:
         walk = Walk(problem, problem.clamp.value > 0.5, problem.no_targets(), rng)
-        cool(walk)
+        cool(walk, STEPS * 2 ** (in_vain // PATIENT))
         found.append(walk)
         before = -np.inf if best is None else best.score
         best = _together(best or walk, walk)
@@ -34,9 +35,9 @@ def search(problem: Problem, rng: np.random.Generator, start: Walk | None, idle:
     return found if best is None else [best, *found]
 
 
-def cool(walk: Walk) -> None:
+def cool(walk: Walk, steps: int = STEPS) -> None:
     """From free movement to the posterior itself, and then uphill."""
-    for coldness in np.geomspace(HOT, 1.0, STEPS):
+    for coldness in np.geomspace(HOT, 1.0, steps):
         walk.coldness = float(coldness)
         _move(walk)
         if coldness >= TARGETS:
