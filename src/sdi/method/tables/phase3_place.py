@@ -40,8 +40,8 @@ class Ceiling(NamedTuple):
 
     weights: Array  # log posterior of each parent set [S] ...
     coldness: float
-    of_all: float
-    with_each: Array  # of those with each candidate [K]
+    with_each: Array  # of those with each candidate [K] ...
+    without_each: Array  # ... and without it
 
 
 class Standing:
@@ -134,13 +134,11 @@ class Standing:
         known = self._ceilings.get(i)
         if known and known.weights is self._weights[i] and known.coldness == self.coldness:
             return known
-        weights = self._weights[i] * self.coldness
+        weights, members = self._weights[i] * self.coldness, self.problem.families[i].members
         top = float(weights.max())
         chances = np.exp(weights - top)
-        with_each = top + np.log(np.maximum(chances @ self.problem.families[i].members, TINY))
-        self._ceilings[i] = Ceiling(
-            self._weights[i], self.coldness, top + float(np.log(chances.sum())), np.asarray(with_each)
-        )
+        with_each, without_each = (top + np.log(np.maximum(chances @ each, TINY)) for each in (members, ~members))
+        self._ceilings[i] = Ceiling(self._weights[i], self.coldness, with_each, without_each)
         return self._ceilings[i]
 
     def _possible(self, i: int, *, member: int | None = None) -> Array:

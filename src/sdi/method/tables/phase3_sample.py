@@ -144,10 +144,10 @@ class Walk(Standing):
     def _can_pay(self, i: int, j: int, chance: float) -> bool:
         """Whether turning j -> i round could be accepted at all: what is drawn weighs no more than all that exists, and
         the way back no less than the sets that are there. Most edges fail this, and no more has to be looked at."""
-        source = self.problem.families[j].candidates
-        if i not in source:
+        of_i, of_j = self.problem.families[i].candidates, self.problem.families[j].candidates
+        if i not in of_j:
             return False
-        gained = self._ceiling(i).of_all + float(self._ceiling(j).with_each[source.index(i)])
+        gained = float(self._ceiling(i).without_each[of_i.index(j)] + self._ceiling(j).with_each[of_j.index(i)])
         gained -= self._worth(i, j) * self.coldness
         return gained > UPHILL * self.coldness if self.coldness > 1 else chance < gained
 

@@ -7,7 +7,7 @@ from sdi.method.tables.phase3_sample import Cell, Walk
 from sdi.method.tables.problem import Problem
 
 HOT, STEPS = 0.003, 20  # a search cools from here to 1 in so many steps; in twice as many ...
-PATIENT = 2  # ... each time that so many in a row added nothing
+PATIENT, SLOWEST = 2, 8  # ... each time that so many added nothing, up to so many times as many
 TARGETS = 0.3  # colder than this they move too: sooner they would make up for edges that are not yet in place
 COLD = 1e3  # only climbs
 SAME = 0.5  # nats that count for nothing
@@ -21,16 +21,17 @@ def search(problem: Problem, rng: np.random.Generator, start: Walk | None, idle:
     Each begins anew; there are no more once some agree, when `idle` in a row add nothing, or when there were `most`.
     """
     found: list[Walk] = []
-    best, in_vain, agreeing = start, 0, 0
+    best, in_vain, agreeing, pace = start, 0, 0, 1.0
     if best is not None:
         climb(best)
     while in_vain < idle and agreeing < AGREEING and len(found) < most:
         walk = Walk(problem, problem.clamp.value > 0.5, problem.no_targets(), rng)
-        cool(walk, STEPS * 2 ** (in_vain // PATIENT))
+        cool(walk, round(STEPS * min(pace, SLOWEST)))
         found.append(walk)
         before = -np.inf if best is None else best.score
         best = _together(best or walk, walk)
         in_vain = 0 if best.score > before + SAME else in_vain + 1
+        pace *= 2 ** (1 / PATIENT) if in_vain else 1
         agreeing = sum(each.score > best.score - SAME for each in found)
     return found if best is None else [best, *found]
 
