@@ -77,7 +77,7 @@ def test_tables_at_ease_are_all_there_is() -> None:
     assert not states[-1].tables.strained.any()
     assert all(state.neural is None and state.winner is state.tables for state in states)
     assert [bits(state) for state in states] == [
-        bits(State(of_tables, None, np.full(2, np.nan))) for of_tables, _ in tables.iterate(easy(), QUICK)
+        bits(State(of_tables, None, np.full(3, np.nan))) for of_tables, _ in tables.iterate(easy(), QUICK)
     ]
     assert stop_reason(states[-1], QUICK) == tables.stop_reason(states[-1].tables, QUICK) == "settled"
 
@@ -114,7 +114,7 @@ def test_networks_run_where_a_table_is_strained() -> None:
     assert states[0].neural is None
     first = next(k for k, state in enumerate(states) if state.neural is not None)
     assert [bits(State(state.tables, None, state.verdict)) for state in states[first:-1]] == [
-        bits(State(states[first - 1].tables, None, np.full(2, np.nan)))
+        bits(State(states[first - 1].tables, None, np.full(3, np.nan)))
     ] * (len(states) - 1 - first)
     assert [state.neural.iteration for state in states[first:] if state.neural] == [1, 2, 3]
     assert [state.iteration for state in states] == list(range(1, len(states) + 1))
@@ -129,7 +129,7 @@ def test_verdict_comes_with_the_last_state_and_decides() -> None:
     assert all(stop_reason(state, QUICK) is None for state in before)
 
 
-@pytest.mark.parametrize(("verdict", "winner"), [([-1.0, -2.0], "tables"), ([-2.0, -1.0], "neural")])
+@pytest.mark.parametrize(("verdict", "winner"), [([-1.0, -2.0, 0.1], "tables"), ([-2.0, -1.0, 0.1], "neural")])
 def test_better_of_the_two_is_returned_and_the_other_shown(verdict: list[float], winner: str) -> None:
     state = states_of_both()[-1]._replace(verdict=np.array(verdict))
     assert state.winner is getattr(state, winner)
@@ -144,7 +144,7 @@ def test_better_of_the_two_is_returned_and_the_other_shown(verdict: list[float],
     np.testing.assert_array_equal(believed(state, CLAMP), beliefs[winner])
     np.testing.assert_array_equal(found.targets, getattr(state, winner).targets)
     assert [each["method"] for each in found.compared] == ["tables", "neural"]
-    assert [each["log_likelihood"] for each in found.compared] == verdict
+    assert [each["log_likelihood"] for each in found.compared] == verdict[:2]
     for each in found.compared:
         graph = decide(beliefs[each["method"]]).parents
         assert {(cause, effect) for cause, effect, _ in each["edges"]} == {
@@ -158,12 +158,25 @@ def test_better_of_the_two_is_returned_and_the_other_shown(verdict: list[float],
     assert (found.chains is not None) == (winner == "tables")
 
 
+def test_networks_are_trusted_where_tables_are_ahead_by_less_than_the_error() -> None:
+    state = states_of_both()[-1]._replace(verdict=np.array([-1.0, -1.05, 0.1]))
+    found = conclude(strained(), state, QUICK, Knowledge())
+    assert found.method == "neural"
+    assert in_words(found.compared) == (
+        "tables and neural predict the held-out rows of interventions equally well (-1.0000 against -1.0500 nats for "
+        "each untouched value, with a standard error of 0.1000); neural is trusted, since some tables are too large "
+        "for these rows"
+    )
+    same = state._replace(verdict=np.array([-1.0, -1.0, 0.0]))
+    assert same.winner is same.tables, "the same graph: nothing speaks for the other one"
+
+
 def test_discovery_of_a_strained_dataset_compares_both() -> None:
     found = discover(strained(), QUICK, seed=3)
     end = states_of_both()[-1]
-    assert [each["log_likelihood"] for each in found.compared] == end.verdict.tolist()
+    assert [each["log_likelihood"] for each in found.compared] == end.verdict[:2].tolist()
     assert len(found.history) == found.iterations == end.iteration
-    assert found.method == ("tables" if end.verdict[0] >= end.verdict[1] else "neural")
+    assert found.method == ("tables" if end.verdict[0] - end.verdict[2] >= end.verdict[1] else "neural")
     assert found.interventions == end.interventions
 
 
@@ -221,7 +234,7 @@ def test_neither_method_is_judged_on_rows_that_it_saw(monkeypatch: pytest.Monkey
 
     def judge(sample: Any, *rest: Any) -> Verdict:
         judged.append(sample)
-        return Verdict(-1.0, -2.0)
+        return Verdict(-1.0, -2.0, 0.1)
 
     monkeypatch.setattr(auto, "judge", judge)
     list(iterate(strained(), QUICK, seed=3))
@@ -245,7 +258,7 @@ def test_networks_begin_where_tables_are_decided(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(neural, "initial_state", watched)
     monkeypatch.setattr(neural, "iterate", lambda *given: iter(()))  # where they begin is all that matters here
-    monkeypatch.setattr(auto, "judge", lambda *given: Verdict(-1.0, -2.0))
+    monkeypatch.setattr(auto, "judge", lambda *given: Verdict(-1.0, -2.0, 0.1))
     for _ in iterate(strained(), QUICK):
         pass
     (start,) = starts

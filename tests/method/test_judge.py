@@ -256,7 +256,19 @@ def test_verdict_is_the_mean_over_variables_left_alone_with_the_better_mechanism
     ):
         means.append(np.concatenate([predicted[:5, 1:].ravel(), predicted[5:, 0]]).mean())
     assert abs(means[0] - means[1]) > 1e-6
-    assert judge(sample, CHAIN, CHAIN, QUICK, seed=0) == pytest.approx((max(means), max(means)), rel=1e-5)
+    assert judge(sample, CHAIN, CHAIN, QUICK, seed=0) == pytest.approx((max(means), max(means), 0.0), rel=1e-5)
+
+
+def test_error_of_a_verdict_is_that_of_the_mean_over_rows() -> None:
+    """By drawing rows again: the difference scatters as much as the verdict says."""
+    sample = chain_sample()
+    verdict = judge(sample, CHAIN, WRONG["an edge short"], QUICK, seed=0)
+    rng, found = np.random.default_rng(0), []
+    for _ in range(40):
+        drawn = [rows[rng.integers(len(rows), size=len(rows))] for rows in sample.held_out]
+        again = judge(sample._replace(held_out=tuple(drawn)), CHAIN, WRONG["an edge short"], QUICK, seed=0)
+        found.append(again.neural - again.tables)
+    assert verdict.error == pytest.approx(np.std(found), rel=0.4)
 
 
 def test_tables_that_extend_one_another_predict_chances_and_fall_back_on_fewer_parents() -> None:
@@ -275,4 +287,4 @@ def test_tables_that_extend_one_another_predict_chances_and_fall_back_on_fewer_p
 
 def test_where_everything_was_touched_there_is_nothing_to_judge_by() -> None:
     verdict = judge(small_sample([(0, 1, 2), (0, 1, 2)]), CHAIN, CHAIN, QUICK, seed=0)
-    assert verdict == (0, 0)
+    assert verdict == (0, 0, 0)

@@ -26,7 +26,7 @@ class State(NamedTuple):
 
     tables: TablesState
     neural: "NeuralState | None"  # None as long as it is not needed
-    verdict: NDArray[np.float64]  # [2] mean log-likelihood of tables and of networks; nan before it is known
+    verdict: NDArray[np.float64]  # [3] log-likelihood of tables, of networks, error of the difference; nan before
 
     @property
     def iteration(self) -> int:
@@ -38,7 +38,9 @@ class State(NamedTuple):
 
     @property
     def winner(self) -> "TablesState | NeuralState":
-        return self.neural if self.neural is not None and self.verdict[1] > self.verdict[0] else self.tables
+        """Networks unless tables are clearly better: they were only asked because tables are strained."""
+        better = self.verdict[1] > self.verdict[0] - self.verdict[2]
+        return self.neural if self.neural is not None and better else self.tables
 
     @property
     def targets(self) -> NDArray[np.float32]:
@@ -52,7 +54,7 @@ def initial_state(world: World, settings: Settings, seed: int, *, both: bool = F
         from sdi.method.neural.iterate import initial_state as initial
 
         start = initial(world, settings, seed)
-    return State(tables.initial_state(world, settings, seed), start, np.full(2, np.nan))
+    return State(tables.initial_state(world, settings, seed), start, np.full(3, np.nan))
 
 
 def believed(state: State, clamp: Clamp) -> NDArray[np.float32]:

@@ -188,9 +188,10 @@ def _compared(world: World, state: State, clamp: Any) -> tuple[dict[str, Any], .
         graph = decide(probabilities).parents
         return [(world.names[j], world.names[i], float(probabilities[i, j])) for j, i in np.argwhere(graph.T)]
 
+    error = float(state.verdict[2])
     return tuple(
-        {"method": name, "log_likelihood": float(value), "edges": edges(beliefs[name])}
-        for name, value in zip(beliefs, state.verdict, strict=True)
+        {"method": name, "log_likelihood": float(value), "error": error, "edges": edges(beliefs[name])}
+        for name, value in zip(beliefs, state.verdict[:2], strict=True)
     )
 
 
@@ -199,10 +200,14 @@ def in_words(compared: tuple[Mapping[str, Any], ...]) -> str:
     if not compared:
         return ""
     better, worse = sorted(compared, key=lambda each: -each["log_likelihood"])
-    return (
-        f"{better['method']} predicts the held-out rows of interventions better than {worse['method']} "
-        f"({better['log_likelihood']:.4f} against {worse['log_likelihood']:.4f} nats for each untouched value)"
-    )
+    figures = f"{better['log_likelihood']:.4f} against {worse['log_likelihood']:.4f} nats for each untouched value"
+    ahead, error = better["log_likelihood"] - worse["log_likelihood"], better.get("error", 0.0)
+    if better["method"] == "tables" and 0 < ahead < error:
+        return (
+            f"tables and neural predict the held-out rows of interventions equally well ({figures}, with a standard "
+            f"error of {error:.4f}); neural is trusted, since some tables are too large for these rows"
+        )
+    return f"{better['method']} predicts the held-out rows of interventions better than {worse['method']} ({figures})"
 
 
 def discover(

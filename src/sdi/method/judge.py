@@ -105,6 +105,7 @@ class Verdict(NamedTuple):
 
     tables: float
     neural: float
+    error: float  # standard error of their difference
 
 
 def judge(sample: Sample, tables: BoolMatrix, neural: BoolMatrix, settings: Settings, seed: int) -> Verdict:
@@ -119,10 +120,15 @@ def judge(sample: Sample, tables: BoolMatrix, neural: BoolMatrix, settings: Sett
     weights = np.repeat(alone, [len(rows) for rows in sample.held_out], axis=0)
     rows, total = np.concatenate(sample.held_out), max(float(weights.sum()), 1e-9)
 
-    def worth(graph: BoolMatrix) -> float:
+    def worth(graph: BoolMatrix) -> NDArray[np.float64]:
+        """What each row adds to the mean ``[R]``."""
         priors = settings.sample_size, settings.strengths
         of_tables = by_tables(sample.observed, rows, graph, sample.cardinalities, *priors)
         of_networks = by_networks(sample.observed, rows, graph, sample.cardinalities, settings, seed)
-        return max(float((each * weights).sum() / total) for each in (of_tables, of_networks))
+        return max(((each * weights).sum(axis=1) / total for each in (of_tables, of_networks)), key=np.sum)
 
-    return Verdict(worth(tables), worth(neural))
+    by_row = worth(tables), worth(neural)
+    ends = np.cumsum([len(each) for each in sample.held_out])[:-1]
+    parts = np.split(by_row[1] - by_row[0], ends)  # by environment: what differs between these is no chance
+    error = float(np.sqrt(sum(len(part) * np.var(part) for part in parts)))
+    return Verdict(float(by_row[0].sum()), float(by_row[1].sum()), error)

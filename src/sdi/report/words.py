@@ -157,6 +157,7 @@ def _value(value: Any) -> str:
 LABELS = {
     "method": "Method",
     "log_likelihood": "Held-out log-likelihood per value",
+    "error": "Standard error of the difference",
     "edges": "Edges",
     "seconds": "Time",
 }
