@@ -39,6 +39,7 @@ How to read it
 - CPU s is the median over seeds, importing excluded, one thread. MB is the largest memory of the process.
 - In the figures a square is told the observational rows only, a circle all rows, a triangle the targets too; ours have
   a black edge.
+- Where a method has run with fewer seeds than another, its mean is over those: the columns by seed tell which.
 - A run that failed is shown by t (out of time), m (out of memory) or x (an error), and means are over the others.
 """
 
