@@ -13,6 +13,7 @@ from sdi.graphs import (
     Graph,
     causal_order,
     check_dag,
+    descendants,
     find_cycle,
     graph,
     is_graph_name,
@@ -283,3 +284,12 @@ def test_causal_order_has_parents_first_and_ties_by_index(name: str) -> None:
     position = np.argsort(order)
     assert all(position[j] < position[i] for i, j in np.argwhere(parents))
     assert causal_order(np.zeros((4, 4), dtype=bool)) == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("name", ["chain3", "chain4", "chain9", "jungle7", "collider5", "full6"])
+def test_descendants_are_those_that_networkx_finds_and_the_variable_itself(name: str) -> None:
+    parents = graph(name).parents
+    arrows = nx.from_numpy_array(parents.T, create_using=nx.DiGraph)
+    found = descendants(parents)
+    for i in range(len(parents)):
+        assert set(np.flatnonzero(found[i]).tolist()) == nx.descendants(arrows, i) | {i}
