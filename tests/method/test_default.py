@@ -69,6 +69,14 @@ def test_redrawn_world_is_found() -> None:
     assert result.right() >= 0.9
 
 
+def test_edge_that_networks_have_come_to_rely_on_is_not_confirmed_by_that() -> None:
+    """Early on, A seems to speak to C past B; networks that always saw A from then on would do worse without it."""
+    world = world_of("chain4", seed=3, redrawn=True)
+    result = run(world, seed=3)
+    assert result.reason == "settled"
+    assert hamming(result.probabilities > 0.5, world.graph.parents) == 0
+
+
 @pytest.mark.parametrize("how", [{}, {"kind": "uniform"}, {"untouched": 0.25}], ids=["soft", "hard", "untouched"])
 def test_network_of_fixed_tables_is_found(how: dict[str, Any]) -> None:
     world = world_of("cancer", temperature=2.0, how=how)

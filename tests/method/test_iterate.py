@@ -1,6 +1,7 @@
 """Algorithm 1 as a whole: repeatable, resumable, limited, blind to the truth, and right on an easy world."""
 
 import json
+import math
 from itertools import islice
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from sdi.graphs import graph
 from sdi.method.beliefs import Knowledge
 from sdi.method.discover import Discovery, discover, run
-from sdi.method.neural.iterate import Info, State, initial_state, iterate, stop_reason
+from sdi.method.neural.iterate import LITTLE, Info, State, _calm, _doubted, initial_state, iterate, stop_reason
+from sdi.method.neural.phase3_evidence import unweighed
 from sdi.method.settings import Settings
 from sdi.worlds.dataset import freeze
 from sdi.worlds.neural import neural_world
@@ -171,6 +173,38 @@ def test_targets_of_a_finite_world_are_kept_for_each_of_its_environments() -> No
 )
 def test_method_stops_by_its_own_rules(reached: dict[str, int], reason: str | None) -> None:
     assert stop_reason(initial_state(world_of(), TINY, 0)._replace(**reached), TINY) == reason
+
+
+@pytest.mark.parametrize(
+    ("estimator", "undecided", "steady", "finite", "iterations"),
+    [
+        ("flips", 0, True, True, 10),
+        ("flips", 0, True, False, 7),  # new rows say more than the same ones again
+        ("flips", 1, True, True, 15),
+        ("flips", 1, False, True, 30),
+        ("flips", 1, True, False, None),
+        ("ratio", 0, False, False, 10),
+        ("ratio", 0, False, True, 10),
+        ("ratio", 1, True, True, None),
+    ],
+)
+def test_iterations_without_change_until_a_run_settles(
+    estimator: Any, undecided: int, steady: bool, finite: bool, iterations: int | None
+) -> None:
+    targets = "likelihood-ratio" if estimator == "flips" else "deterioration"
+    calm = _calm(undecided, steady, finite, Settings(estimator=estimator, targets=targets, patience=10))
+    assert (math.ceil(10 / calm - 1e-9) if calm else None) == iterations
+
+
+def test_parent_that_has_brought_little_is_shown_half_of_the_time_at_most() -> None:
+    clamp = Knowledge(required=[("a", "c")]).clamp("abc")
+    beliefs = np.array([[0, 0.2, 0.9], [0.99, 0, 0.4], [1.0, 0.99, 0]], np.float32)
+    brought = np.array([[0, 0, 2 * LITTLE], [LITTLE / 2, 0, 0], [0, LITTLE / 2, 0]], np.float32)
+    structure = unweighed(3, Settings())
+    structure = structure._replace(evidence=structure.evidence._replace(existence=brought))
+    shown = np.asarray(_doubted(beliefs, structure, clamp))
+    np.testing.assert_allclose(shown, [[0, 0.2, 0.9], [0.5, 0, 0.4], [1.0, 0.5, 0]])
+    assert (np.asarray(_doubted(beliefs, initial_state(world_of(), TINY, 0).structure, clamp)) == beliefs).all()
 
 
 def test_limit_on_interventions_is_never_exceeded() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +25,8 @@ from sdi.worlds.world import Environment, World
 EVIDENCE = ("flips", "draws")  # estimators whose beliefs follow the evidence; the others descend a gradient
 PATIENT = 1 / 3  # how much an iteration counts towards a stop that leaves some beliefs undecided ...
 STEADY = 2 / 3  # ... and how much if none of them moved by more than the margin
+CONFIRMED = 1.5  # the same where all are decided, and all rows were new: a graph that was wrong has not lasted long
+LITTLE = 100.0  # nats over about ten iterations: networks that are not quite right make up half of that
 # Where rows are the same every time:
 HOVER = 0.2  # beliefs further than this from 0 and 1 may change sides without being news
 RIPE = 9  # times that networks should have seen each row by the time that the graph is calm
@@ -35,7 +38,7 @@ class State(NamedTuple):
 
     iteration: int
     interventions: int
-    stable: float  # iterations since a belief was last undecided or changed sides
+    stable: float  # iterations since a belief was last undecided or changed sides, each by what it counts (`_calm`)
     fitted: Fitted
     structure: Structure | Weighed
     targets: NDArray[np.float32]  # [E, M] of a finite world's environments, else [Q, M] of the last iteration's
@@ -137,8 +140,9 @@ def _iteration(state: State, world: World, settings: Settings, clamp: Clamp, see
         earlier = state.structure.evidence.beliefs
     again = seen.again and (earlier is None or not _unripe(state, seen, settings))
     part = _part(state, seen, before, clamp, settings)
+    shown = before if seen.world.environments else _doubted(before, state.structure, clamp)
     fitted, loss = fit(  # phase 1
-        *(state.fitted, seen.observed, before, seen.to_fit, settings, float(seen.rows), again, earlier),
+        *(state.fitted, seen.observed, shown, seen.to_fit, settings, float(seen.rows), again, earlier),
         part and part.inputs,
     )
     known = None if earlier is None else _clear_targets(state, seen, part)
@@ -146,6 +150,18 @@ def _iteration(state: State, world: World, settings: Settings, clamp: Clamp, see
     learn: Any = weigh if settings.estimator in EVIDENCE else descend  # phases 2 and 3
     learnt = learn(state.structure, scene, seen.interventions, seen.rng, seen.to_learn, settings)
     return conclude(state, fitted, float(loss), learnt, seen.world, clamp, settings)
+
+
+def _doubted(beliefs: jax.Array, structure: Structure | Weighed, clamp: Clamp) -> jax.Array:
+    """Beliefs by which parents are shown to networks whose rows are new every time ``[M, M]``.
+
+    A parent that has brought little is shown half of the time at most, however much it is believed: networks that
+    always see it come to rely on it, and what they then lose without it would confirm it.
+    """
+    if not isinstance(structure, Weighed):
+        return beliefs
+    little = clamp.open & (structure.evidence.existence < LITTLE)
+    return jnp.where(little, jnp.minimum(beliefs, 0.5), beliefs)
 
 
 def _unripe(state: State, seen: Look, settings: Settings) -> bool:
@@ -188,14 +204,26 @@ def conclude(
     undecided = int((~is_decided(after, clamp, settings.margin)).sum())
     changed = decide(after).parents != decide(before).parents
     same = not changed.any()
-    # Where every row there will ever be has been seen, beliefs between yes and no may be all that these rows can say;
-    # not so while they descend a gradient: then they are still on their way.
-    patient = bool(world.environments) and settings.estimator in EVIDENCE
-    steady = np.abs(after - before).max() < settings.margin
-    calm = 1.0 if not undecided else (STEADY if steady else PATIENT) if patient else 0.0
-    hovers = patient and not (changed & is_decided(before, clamp, HOVER)).any()  # neither news nor rest
+    steady = bool(np.abs(after - before).max() < settings.margin)
+    finite = bool(world.environments)
+    calm = _calm(undecided, steady, finite, settings)
+    # On a finite table, neither news nor rest:
+    hovers = finite and settings.estimator in EVIDENCE and not (changed & is_decided(before, clamp, HOVER)).any()
     done = done._replace(stable=state.stable + calm if same and calm else state.stable if hovers else 0.0)
     return done, Info(done.iteration, done.interventions, after, undecided, loss, visited, found)
+
+
+def _calm(undecided: int, steady: bool, finite: bool, settings: Settings) -> float:
+    """How much an iteration that left the graph as it was counts towards a stop.
+
+    Where every row there will ever be has been seen, beliefs between yes and no may be all that these rows can say;
+    not so while they descend a gradient: then they are still on their way.
+    """
+    if settings.estimator not in EVIDENCE:
+        return 0.0 if undecided else 1.0
+    if undecided:
+        return 0.0 if not finite else STEADY if steady else PATIENT
+    return 1.0 if finite else CONFIRMED
 
 
 def _left(state: State, settings: Settings) -> int:

@@ -105,7 +105,7 @@ def follow(
         heard = orientation * jax.nn.sigmoid(gamma)
         limit = jnp.minimum(settings.stride * before.updates, SURE)  # no order is believed before edges have formed
         pull = jnp.clip(heard - heard.T, -limit, limit) + SURE * (clamp.value - clamp.value.T)
-        precedes = order_probabilities(pull, key, None if fresh else _adjacent(gamma, clamp))
+        precedes = order_probabilities(pull, key, _adjacent(gamma, clamp))
     else:
         precedes = jnp.ones_like(gamma)
     return Weighed(gamma, precedes, evidence)
