@@ -4,61 +4,94 @@ Source: Heinze-Deml, Peters & Meinshausen (2018), "Invariant causal prediction f
 Y and each set S of at most `max_size` others: does Y depend on the environment once X_S is known? The intersection
 of all sets for which that is not rejected at level `alpha` holds only parents of Y, with probability 1 - alpha.
 
-Categories are nominal: one-hot inputs of a scikit-learn classifier, class probabilities out (random forest, the
-paper's choice, or multinomial logistic regression with pairwise interactions). The paper compares residuals between
+Categories are nominal: one-hot inputs of a scikit-learn model, class probabilities out (random forest, the paper's
+choice, or multinomial logistic regression with pairwise interactions). The paper compares residuals between
 environments; here a residual is "was this the class" minus its probability (of a forest: by the trees that did not
 see the row), so the comparison is of observed with predicted class counts, one environment against the others. What
 an environment's rows look like in X_S is predicted and subtracted too (the generalised covariance of Shah & Peters,
 2020): an error of the model then does not pass for a change of mechanism. Chi-square for the classes of Y, Bonferroni
 over environments. A change that cancels in the mean over X_S is missed, which can only make the answer smaller.
 
+Rows that look alike in X_S (a cell) are counted, not repeated. Where every cell is large its forest need not be grown:
+see `forest`. A set whose values combine in more than `max_cells` ways is not tested.
+
 An environment that touches Y itself breaks the assumption. With `targets` given those environments are left out for
 Y, as the paper requires. Unknown, they stay in; where each variable was touched somewhere, no set is invariant and
-the answer is empty. It is also empty where Y has more than `max_size` parents.
+the answer is empty. It is also empty where Y has so many parents that the set of them is not tested, unless a set that
+lacks one passes for invariant.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import combinations
+from collections.abc import Callable
+from itertools import combinations, groupby
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import PolynomialFeatures
+from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import ThreadpoolController
 
 from experiments.methods.bdeu import Targets, known_targets, stacked
 from sdi import Dataset
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 FEWEST = 5.0  # rows of a class that an environment must be expected to have for chi-square to hold
 THREADS = ThreadpoolController()  # the matrices are so small that more than one thread only waits
-TREES = 50  # so many that each row is out of some tree's bag
+TREES = 25  # of a forest that has to be grown
+LEAF = 8  # draws in a leaf: with replacement these are about 5 different rows
+ENOUGH = 25  # rows of a cell that every tree gives a leaf of its own: 8 draws of them are as good as certain
 
 
-def forest(features: Floats, outcome: NDArray[np.int64], seed: int) -> tuple[Floats, NDArray[np.int64]]:
-    """Out-of-bag probabilities ``[n, classes]`` and the classes: a row does not vote on itself."""
-    model = RandomForestClassifier(TREES, min_samples_leaf=5, max_features=None, oob_score=True, random_state=seed)
-    model.fit(features, outcome)
-    return model.oob_decision_function_, model.classes_
+def forest(features: Floats, counts: Counts, seed: int) -> Floats:
+    """Out-of-bag probabilities ``[cells, classes, classes]`` of a row by its cell and its own class.
+
+    From what the cells look like ``[cells, columns]`` and their rows of each class ``[cells, classes]``. A row does
+    not vote on itself. Where every cell has enough rows to be a leaf of every tree, the mean over ever more trees is
+    the share of each class among the other rows of the cell, because those in the bag are drawn from them evenly: no
+    tree is grown.
+    """
+    if counts.sum(axis=1).min() >= ENOUGH:
+        return _others(counts)
+    rng = np.random.default_rng(seed)
+    kind = np.repeat(np.arange(counts.size), counts.ravel())  # of each row: its cell and class
+    rows, drop = len(kind), 1e-9
+    outside = np.full(counts.shape, drop)  # a row that is in every bag is given the share of all
+    total = drop * np.broadcast_to(counts.sum(axis=0) / rows, (*counts.shape, counts.shape[1]))
+    for _ in range(TREES):
+        drawn = np.bincount(rng.integers(rows, size=rows), minlength=rows)
+        bag = np.bincount(kind, drawn, counts.size).reshape(counts.shape)
+        out = np.bincount(kind, drawn == 0, counts.size).reshape(counts.shape)
+        weight = bag.sum(axis=1)
+        # Least squares on the shares of cells splits as the Gini index does on their rows.
+        tree = DecisionTreeRegressor(min_weight_fraction_leaf=LEAF / rows, random_state=int(rng.integers(2**31)))
+        tree.fit(features, bag / np.maximum(weight, 1)[:, None], sample_weight=weight)
+        voted = tree.predict(features).reshape(counts.shape)
+        total, outside = total + out[:, :, None] * voted[:, None, :], outside + out
+    return total / outside[:, :, None]
 
 
-def logistic(features: Floats, outcome: NDArray[np.int64], seed: int) -> tuple[Floats, NDArray[np.int64]]:
-    """Probabilities ``[n, classes]`` of a regression with pairwise interactions, and the classes; few parameters, so
-    in-sample as in a score test. Rows that look alike are one row with a weight."""
-    kinds, kind = np.unique(np.column_stack([features, outcome]), axis=0, return_inverse=True)
-    crossed = PolynomialFeatures(2, interaction_only=True, include_bias=False).fit_transform(kinds[:, :-1])
+def _others(counts: Counts) -> Floats:
+    """Shares ``[cells, own class, classes]`` among the other rows of a cell."""
+    left = counts[:, None, :] - np.eye(counts.shape[1])  # below 0 only for a class that no row of the cell has
+    return left / (counts.sum(axis=1) - 1)[:, None, None]
+
+
+def logistic(features: Floats, counts: Counts, seed: int) -> Floats:
+    """As `forest`, of a regression with pairwise interactions; few parameters, so in-sample as in a score test."""
+    crossed = PolynomialFeatures(2, interaction_only=True, include_bias=False).fit_transform(features)
+    cell, outcome = np.nonzero(counts)
     model = LogisticRegression(C=100.0, max_iter=2000)
-    model.fit(crossed, kinds[:, -1].astype(np.int64), sample_weight=np.bincount(kind))
-    return model.predict_proba(crossed)[kind], model.classes_
+    model.fit(crossed[cell], outcome, sample_weight=counts[cell, outcome])
+    result = np.zeros((*counts.shape, counts.shape[1]))
+    result[:, :, model.classes_] = model.predict_proba(crossed)[:, None, :]
+    return result
 
 
-MODELS: dict[str, Callable[[Floats, NDArray[np.int64], int], tuple[Floats, NDArray[np.int64]]]] = {
-    "forest": forest,
-    "logistic": logistic,
-}
+MODELS: dict[str, Callable[[Floats, Counts, int], Floats]] = {"forest": forest, "logistic": logistic}
 
 
 class Invariance(NamedTuple):
@@ -78,6 +111,7 @@ def run(
     alpha: float = 0.05,
     max_size: int = 3,
     max_candidates: int = 10,
+    max_cells: int = 500,
     model: str = "forest",
 ) -> Invariance:
     """Parents of every variable; only the `max_candidates` best predictors of each are considered.
@@ -90,38 +124,52 @@ def run(
     if not 0 < alpha < 1:
         raise ValueError(f"alpha is a level between 0 and 1; got {alpha}")
     rows, environment = stacked(dataset)
-    touched = None if targets is None else known_targets(dataset, targets)
+    touched = () if targets is None else known_targets(dataset, targets)
     size = len(dataset.names)
-    parents, p_values = np.zeros((size, size), dtype=bool), np.ones((size, size))
-    accepted, tested = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    for child in range(size):
-        out = [e + 1 for e, target in enumerate(touched or ()) if child in target]
+    left_out = [tuple(e + 1 for e, target in enumerate(touched) if child in target) for child in range(size)]
+    found = Invariance(
+        np.zeros((size, size), bool), np.ones((size, size)), np.zeros(size, np.int64), np.zeros(size, np.int64)
+    )
+    for out, children in groupby(sorted(range(size), key=left_out.__getitem__), left_out.__getitem__):
         stay = ~np.isin(environment, out)
         scene = Scene(rows[stay], environment[stay], dataset.cardinalities, model, seed)
-        inside = np.ones(size, dtype=bool)
-        without = np.zeros(size)  # the largest p-value of a set that lacks each variable
-        for chosen in _sets(candidates(scene, child, max_candidates), max_size):
-            p = scene.test(child, chosen)
-            tested[child] += 1
-            lacking = ~np.isin(np.arange(size), chosen)
-            without[lacking] = np.maximum(without[lacking], p)
-            if p > alpha:
-                accepted[child] += 1
-                inside &= ~lacking
-                if not inside.any():
-                    break
-        if accepted[child]:
-            parents[child], p_values[child] = inside, without
-    return Invariance(parents, p_values, accepted, tested)
+        for child in children:
+            members = candidates(scene, child, max_candidates)
+            sets = [each for k in range(max_size + 1) for each in combinations(members, k)]
+            sets = [each for each in sets if prod(dataset.cardinalities[j] for j in each) <= max_cells]
+            _intersect(found, scene, child, sets, alpha)
+    return found
 
 
-def _sets(members: list[int], largest: int) -> Iterator[tuple[int, ...]]:
-    for size in range(min(largest, len(members)) + 1):
-        yield from combinations(members, size)
+def _intersect(found: Invariance, scene: "Scene", child: int, sets: list[tuple[int, ...]], alpha: float) -> None:
+    """Enter what all invariant sets of a child share."""
+    size = len(found.parents)
+    inside = np.ones(size, dtype=bool)
+    without = np.zeros(size)  # the largest p-value of a set that lacks each variable
+    for chosen in sets:
+        p = scene.test(child, chosen)
+        found.tested[child] += 1
+        lacking = ~np.isin(np.arange(size), chosen)
+        without[lacking] = np.maximum(without[lacking], p)
+        if p > alpha:
+            found.accepted[child] += 1
+            inside &= ~lacking
+            if not inside.any():
+                break
+    if found.accepted[child]:
+        found.parents[child], found.p_values[child] = inside, without
+
+
+class Look(NamedTuple):
+    """The rows by their values of a chosen set, and what these values tell of the environment."""
+
+    cell: NDArray[np.int64]  # [n], counted from 0
+    features: Floats  # [cells, columns], one-hot without the first category
+    membership: Floats  # [cells, own environment, environments], probabilities
 
 
 class Scene:
-    """The rows that are left for one variable, and the tests of what predicts it invariantly."""
+    """The rows that are left for some variables, and the tests of what predicts one of them invariantly."""
 
     def __init__(
         self,
@@ -133,53 +181,62 @@ class Scene:
     ) -> None:
         self.rows, self.cardinalities, self._model, self._seed = rows, cardinalities, MODELS[model], seed
         self.environment = np.unique(environment, return_inverse=True)[1]  # counted from 0
-        self._environments = _one_hot(self.environment, int(self.environment.max()) + 1)
+        self._environments = int(self.environment.max()) + 1
+        self._looks: dict[tuple[int, ...], Look] = {}  # the same for every child
 
     def test(self, child: int, chosen: tuple[int, ...]) -> float:
         """The p-value of "given the chosen variables, the child does not depend on the environment"."""
-        if self._environments.shape[1] == 1:
+        if self._environments == 1:
             return 1.0  # nothing to compare
-        classes = _one_hot(self.rows[:, child], self.cardinalities[child])
-        expected = self._predicted(chosen, self.rows[:, child], classes.shape[1])  # [n, classes]
-        membership = self._predicted(chosen, self.environment, self._environments.shape[1])  # [n, environments]
-        p = [
-            _no_covariance(classes - expected, here - there, here @ expected)
-            for here, there in zip(self._environments.T, membership.T, strict=True)
-        ]
-        return min(1.0, len(p) * min(p))
+        look, size = self._look(chosen), self.cardinalities[child]
+        predicted = self._predicted(look.cell, look.features, self.rows[:, child], size)
+        code = (look.cell * size + self.rows[:, child]) * self._environments + self.environment
+        kinds, counts = np.unique(code, return_counts=True)  # rows that are alike in all three
+        cell, outcome, here = np.unravel_index(kinds, (len(look.features), size, self._environments))
+        expected = predicted[cell, outcome]  # [kinds, classes]
+        members = np.eye(self._environments)[here]  # [kinds, environments]
+        p = _no_covariance(
+            np.eye(size)[outcome] - expected,
+            members - look.membership[cell, here],
+            (members * counts[:, None]).T @ expected,
+            counts,
+        )
+        return min(1.0, len(p) * float(p.min()))
 
-    def _predicted(self, chosen: tuple[int, ...], outcome: NDArray[np.int64], size: int) -> Floats:
-        """Probabilities ``[n, size]`` of the outcome given the chosen variables."""
-        result = np.zeros((len(outcome), size))
-        if not chosen or len(np.unique(outcome)) == 1:
-            result[:] = np.bincount(outcome, minlength=size) / len(outcome)
-            return result
-        features = [_one_hot(self.rows[:, j], self.cardinalities[j])[:, 1:] for j in chosen]
+    def _look(self, chosen: tuple[int, ...]) -> Look:
+        if chosen not in self._looks:
+            values, cell = np.unique(self.rows[:, chosen], axis=0, return_inverse=True)
+            columns = [np.eye(self.cardinalities[j])[values[:, k], 1:] for k, j in enumerate(chosen)]
+            features = np.concatenate([np.zeros((len(values), 0)), *columns], axis=1)
+            membership = self._predicted(cell, features, self.environment, self._environments)
+            self._looks[chosen] = Look(cell, features, membership)
+        return self._looks[chosen]
+
+    def _predicted(self, cell: NDArray[np.int64], features: Floats, outcome: NDArray[np.int64], size: int) -> Floats:
+        """Probabilities ``[cells, own class, classes]`` of the outcome by the cell of a row."""
+        counts = np.bincount(cell * size + outcome, minlength=len(features) * size).reshape(-1, size)
+        if len(features) == 1 or (counts.sum(axis=0) > 0).sum() == 1:
+            return np.broadcast_to(counts.sum(axis=0) / len(cell), (len(features), size, size))
         with THREADS.limit(limits=1):
-            probabilities, classes = self._model(np.concatenate(features, axis=1), outcome, self._seed)
-        result[:, classes] = probabilities
-        return result
+            return self._model(features, counts, self._seed)
 
 
-def _one_hot(codes: NDArray[np.int64], size: int) -> Floats:
-    return np.eye(size)[codes]
-
-
-def _no_covariance(residuals: Floats, centred: Floats, expected: Floats) -> float:
-    """Chi-square p-value that residuals ``[n, classes]`` have mean 0 in an environment ``[n]``, given predictors.
+def _no_covariance(residuals: Floats, centred: Floats, expected: Floats, counts: Counts) -> Floats:
+    """Chi-square p-values ``[environments]`` that residuals ``[kinds, classes]`` have mean 0 in each environment
+    ``[kinds, environments]``, given predictors, for so many rows of each kind.
 
     Residuals of a row add up to 0, so the most common class is told by the others; classes that are too rare in the
-    environment (`expected` rows of each, ``[classes]``) say nothing.
+    environment (`expected` rows of each, ``[environments, classes]``) say nothing.
     """
-    use = (expected >= FEWEST) & (expected.sum() - expected >= FEWEST)
-    use[expected.argmax()] = False
-    products = residuals[:, use] * centred[:, None]  # [n, classes used]
-    spread = products.T @ products
-    rank = int(np.linalg.matrix_rank(spread, hermitian=True)) if use.any() else 0
-    if rank == 0:
-        return 1.0
-    total = products.sum(axis=0)
-    return float(chi2.sf(total @ np.linalg.pinv(spread, hermitian=True) @ total, rank))
+    use = (expected >= FEWEST) & (expected.sum(axis=1, keepdims=True) - expected >= FEWEST)
+    use[np.arange(len(use)), expected.argmax(axis=1)] = False
+    total = (counts[:, None] * centred).T @ residuals * use  # [environments, classes]
+    products = (residuals[:, :, None] * residuals[:, None, :]).reshape(len(residuals), -1)
+    spread = ((counts[:, None] * centred**2).T @ products).reshape(*use.shape, -1)
+    spread = spread * use[:, :, None] * use[:, None, :]  # what is not used is 0, and so it is in the inverse
+    rank = np.linalg.matrix_rank(spread, hermitian=True)
+    statistic = np.einsum("ei,eij,ej->e", total, np.linalg.pinv(spread, hermitian=True), total)
+    return np.where(rank > 0, chi2.sf(statistic, np.maximum(rank, 1)), 1.0)
 
 
 def candidates(scene: Scene, child: int, limit: int) -> list[int]:

@@ -1,7 +1,8 @@
 """The methods written here (greedy search, Eaton & Murphy, nonlinear ICP), wrapped for the comparison.
 
 Their sources and settings are told in their own files; here they run with their defaults. Limits on parents are theirs
-too: Eaton & Murphy sums over sets of up to 5, nonlinear ICP tests sets of up to 3 of the 10 best predictors.
+too: Eaton & Murphy sums over sets of up to 5, nonlinear ICP tests sets of up to 3 of the 10 best predictors, of
+up to 2 where there are ten categories.
 """
 
 import resource

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from experiments.comparison.registry import METHODS, chosen, method_version
 from experiments.comparison.result import Result
-from experiments.methods import notears, pc, ut_igsp
+from experiments.methods import dag_gnn, notears, pc, ut_igsp
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
 
@@ -83,6 +83,18 @@ def test_dag_gnn_takes_numbers_and_vectors(name: str, dataset: sdi.Dataset) -> N
     found = call(name, dataset, epochs=1, rounds=1).graph
     assert found.shape == (3, 3)
     assert not found.diagonal().any()
+
+
+@foreign
+def test_batches_of_dag_gnn_that_are_made_once_train_as_those_made_in_every_epoch(dataset: sdi.Dataset) -> None:
+    castle = pytest.importorskip("castle.algorithms", reason="needs the extra baselines: make baselines")
+    data, found = dataset.observational[:300].astype(float), []
+    for kind in (castle.DAG_GNN, dag_gnn.learner()):
+        model = kind(seed=3, epochs=3, k_max_iter=2)
+        model.learn(data)
+        found.append(model.encoder.adj_A.detach().numpy())
+    assert np.abs(found[0]).max() > 0.01
+    assert np.array_equal(*found)
 
 
 def test_g_test_agrees_with_the_likelihood_ratio_test_of_each_stratum() -> None:

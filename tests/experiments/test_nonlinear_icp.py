@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.methods.nonlinear_icp import MODELS, Scene, _no_covariance, candidates, run
-from scipy.stats import binom, kstest
+from experiments.methods.nonlinear_icp import ENOUGH, MODELS, Scene, _no_covariance, _others, candidates, forest, run
+from scipy.stats import binom, chi2, kstest
+from sklearn.ensemble import RandomForestClassifier
 
 from sdi import Dataset
 from sdi.worlds.dataset import FiniteEnvironment
@@ -69,7 +70,8 @@ def test_p_value_of_one_environment_is_uniform_where_nothing_depends_on_it() -> 
     for _ in range(300):
         classes = np.eye(3)[rng.integers(3, size=300)]
         here = rng.random(300) < 0.4
-        found.append(_no_covariance(classes - 1 / 3, here - 0.4, np.full(3, 40.0)))
+        every = np.ones(300, dtype=np.int64)
+        found.append(_no_covariance(classes - 1 / 3, (here - 0.4)[:, None], np.full((1, 3), 40.0), every)[0])
     assert kstest(found, "uniform").pvalue > 0.01
 
 
@@ -85,11 +87,70 @@ def test_set_that_lacks_a_cause_is_rejected(model: str) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_model_predicts_the_share_of_each_class_among_rows_that_look_alike(model: str) -> None:
     rows, environment = two_causes(np.random.default_rng(0), 3000, 2)
-    predicted = Scene(rows, environment, (3, 3, 3), model, 0)._predicted((0, 1), rows[:, 2], 3)
+    scene = Scene(rows, environment, (3, 3, 3), model, 0)
+    look = scene._look((0, 1))
+    predicted = scene._predicted(look.cell, look.features, rows[:, 2], 3)[look.cell, rows[:, 2]]
     for a, b in np.ndindex(3, 3):
         alike = (rows[:, 0] == a) & (rows[:, 1] == b)
         share = np.bincount(rows[alike, 2], minlength=3) / alike.sum()
         np.testing.assert_allclose(predicted[alike].mean(axis=0), share, atol=0.03)
+
+
+# ------------------------------------------------------------------------------------- rows that look alike
+
+
+def test_rows_counted_by_kind_are_as_good_as_rows_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    residuals, centred = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    counts, expected = rng.integers(1, 5, 40), np.array([[30.0, 20.0, 9.0], [3.0, 30.0, 20.0]])
+    together = _no_covariance(residuals, centred, expected, counts)
+    each = np.repeat(np.arange(40), counts)
+    single = _no_covariance(residuals[each], centred[each], expected, np.ones(len(each), dtype=np.int64))
+    np.testing.assert_allclose(together, single)
+    for e, used in enumerate(([1, 2], [2])):  # not the most common class, none that is too rare
+        products = residuals[each][:, used] * centred[each, e, None]
+        total = products.sum(axis=0)
+        statistic = total @ np.linalg.inv(products.T @ products) @ total
+        assert together[e] == pytest.approx(chi2.sf(statistic, len(used)))
+
+
+def counted(rows: Rows, scene: Scene) -> tuple[Any, Any]:
+    """What the cells of the two causes look like, and their rows of each class of the effect."""
+    look = scene._look((0, 1))
+    return look.features, np.bincount(look.cell * 3 + rows[:, 2], minlength=3 * len(look.features)).reshape(-1, 3)
+
+
+def test_share_of_the_other_rows_leaves_each_row_out() -> None:
+    assert _others(np.array([[3, 1], [0, 5]]))[0].tolist() == [[2 / 3, 1 / 3], [1, 0]]
+    assert _others(np.array([[3, 1], [0, 5]]))[1, 1].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(("size", "grown", "within"), [(1500, False, 0.003), (100, True, 0.03)])
+def test_forest_is_close_to_what_scikit_learn_grows(size: int, grown: bool, within: float) -> None:
+    rows, environment = two_causes(np.random.default_rng(5), size, 2)
+    scene = Scene(rows, environment, (3, 3, 3), "forest", 0)
+    features, counts = counted(rows, scene)
+    assert (counts.sum(axis=1).min() < ENOUGH) == grown  # else no tree is grown
+    other = RandomForestClassifier(300, min_samples_leaf=5, max_features=None, oob_score=True, random_state=0)
+    cell = scene._look((0, 1)).cell
+    expected = other.fit(features[cell], rows[:, 2]).oob_decision_function_
+    assert np.abs(forest(features, counts, 0)[cell, rows[:, 2]] - expected).mean() < within
+    assert expected.std(axis=0).mean() > 0.1  # there is something to be close to
+
+
+def test_what_is_kept_for_the_next_child_changes_no_p_value() -> None:
+    rows, environment = two_causes(np.random.default_rng(5), 100, 3)  # some cells are small, so that trees are grown
+    kept = Scene(rows, environment, (3, 3, 3), "forest", 0)
+    assert kept.test(0, (1,)) == kept.test(0, (1,))
+    for child, chosen in ((2, (1,)), (2, (0, 1)), (2, ()), (0, ())):
+        kept.test(1, (0,)), kept.test(1, (0, 2))
+        assert kept.test(child, chosen) == Scene(rows, environment, (3, 3, 3), "forest", 0).test(child, chosen)
+
+
+def test_sets_of_too_many_cells_are_not_tested() -> None:
+    dataset = linear_toy(0)  # four states each: two others combine in 16 ways
+    assert run(dataset, model="logistic", max_cells=16).tested[2] == 4
+    assert run(dataset, model="logistic", max_cells=15).tested[2] == 3
 
 
 # --------------------------------------------------------------------------------------------------------- toys
@@ -129,11 +190,10 @@ def test_shifts_of_the_cause_alone_do_not_tell_it_from_its_own_cause() -> None:
 
 
 def test_forest_gives_the_same_answer_for_the_same_seed() -> None:
-    rows, environment = two_causes(np.random.default_rng(0), 100, 3)
-    scenes = (Scene(rows, environment, (3, 3, 3), "forest", seed) for seed in (1, 1, 2))
-    first, again, other = (scene._predicted((0, 1), rows[:, 2], 3) for scene in scenes)
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
+    rows, environment = two_causes(np.random.default_rng(5), 100, 2)
+    seen = counted(rows, Scene(rows, environment, (3, 3, 3), "forest", 0))
+    assert np.array_equal(forest(*seen, 1), forest(*seen, 1))
+    assert not np.array_equal(forest(*seen, 1), forest(*seen, 2))
 
 
 def test_best_predictors_are_the_candidates() -> None:
