@@ -8,7 +8,6 @@ A run that is in the CSV with the same settings is not run again. One thread; st
 """
 
 import argparse
-import csv
 import dataclasses
 import hashlib
 import itertools
@@ -26,6 +25,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
+from raw import append, read, seeds_of  # noqa: E402
 
 import sdi  # noqa: E402
 from sdi import metrics  # noqa: E402
@@ -265,24 +265,6 @@ def settings_hash(settings: sdi.Settings) -> str:
     return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def read(path: Path = RESULTS) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def append(result: dict[str, Any], path: Path = RESULTS) -> None:
-    """One line in one write, so that two runs side by side do not tear each other's."""
-    path.parent.mkdir(exist_ok=True)
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        if new:
-            writer.writeheader()
-        writer.writerow(result)
-
-
 def run(names: list[str], worlds: list[str] | None, seeds: list[int], path: Path) -> None:
     speed = round(matmul_gflops(), 1)
     for seed in seeds:
@@ -296,7 +278,7 @@ def run(names: list[str], worlds: list[str] | None, seeds: list[int], path: Path
                 if (name, world, str(seed), mark) in done:
                     continue
                 result = one(name, row, world, seed) | {"matmul_gflops": speed}
-                append(result, path)
+                append(path, result, COLUMNS)
                 print(json.dumps({k: v for k, v in result.items() if k not in ("version", "settings")}), flush=True)
 
 
@@ -339,7 +321,7 @@ def main() -> None:
     parser.add_argument("action", choices=["list", "run", "summary"])
     parser.add_argument("rows", nargs="*", help="rows to run (default: all)")
     parser.add_argument("--worlds", nargs="*")
-    parser.add_argument("--seeds", default="1-5", help="1-5 or 1,3")
+    parser.add_argument("--seeds", default="1-5", type=seeds_of, help="1-5 or 1,3")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     if options.action == "list":
@@ -351,9 +333,7 @@ def main() -> None:
         unknown = [name for name in options.rows if name not in ROWS]
         if unknown:
             sys.exit(f"unknown row {unknown[0]!r}; choose from {', '.join(ROWS)}")
-        first, _, last = options.seeds.partition("-")
-        seeds = list(range(int(first), int(last) + 1)) if last else [int(s) for s in options.seeds.split(",")]
-        run(options.rows or list(ROWS), options.worlds, seeds, options.results)
+        run(options.rows or list(ROWS), options.worlds, options.seeds, options.results)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import Any
 
 import accuracy  # sets one thread before numpy and JAX are there
 import numpy as np
-import tables
+from raw import append, read, seeds_of
 
 import sdi
 from sdi import metrics
@@ -49,21 +49,21 @@ def run(names: list[str], worlds: list[str] | None, seeds: list[int], methods: l
         for name in names:
             for world in accuracy.ROWS[name].worlds:
                 for method in methods:
-                    done = {(r["row"], r["world"], r["seed"], r["method"]) for r in tables.read(path)}
+                    done = {(r["row"], r["world"], r["seed"], r["method"]) for r in read(path)}
                     if (worlds and world not in worlds) or (name, world, str(seed), method) in done:
                         continue
                     result = one(name, world, seed, method)
-                    tables.append(path, result)
+                    append(path, result)
                     print({key: value for key, value in result.items() if key != "version"}, flush=True)
 
 
 def summary(path: Path = RESULTS, networks: Path = accuracy.RESULTS) -> str:
     """A line for each row and world: all seeds of all three, and by how much the default is worse than the better."""
     rows: dict[tuple[str, str], dict[str, dict[int, dict[str, str]]]] = {}
-    for each in tables.read(path):
+    for each in read(path):
         place = rows.setdefault((each["row"], each["world"]), {})
         place.setdefault(each["method"], {})[int(each["seed"])] = each
-    for each in accuracy.read(networks):
+    for each in read(networks):
         settings = sdi.Settings(method="neural", **accuracy.ROWS[each["row"]].settings)
         if each["settings"] == accuracy.settings_hash(settings) and (each["row"], each["world"]) in rows:
             rows[each["row"], each["world"]].setdefault("neural", {})[int(each["seed"])] = each
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("command", choices=("run", "summary"))
     parser.add_argument("rows", nargs="*")
     parser.add_argument("--worlds", nargs="*")
-    parser.add_argument("--seeds", default="1-3", type=tables.seeds_of)
+    parser.add_argument("--seeds", default="1-3", type=seeds_of)
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=METHODS)
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()

@@ -10,7 +10,6 @@ not ship with sdi are read from the BIF files in the wheel of pgmpy.
 """
 
 import argparse
-import csv
 import os
 import resource
 import time
@@ -23,6 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402
+from raw import append, read, seeds_of  # noqa: E402
 
 import sdi  # noqa: E402
 from sdi import metrics, networks  # noqa: E402
@@ -115,22 +115,6 @@ def ceiling(block: Any, truth: np.ndarray, right: np.ndarray, cardinalities: tup
     return float((right[np.arange(len(best)), np.minimum(best, len(truth) - 1)] & (best < len(truth))).mean())
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def append(path: Path, row: dict[str, Any]) -> None:
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, list(row))
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
-
-
 def run(names: list[str], worlds: list[str] | None, seeds: list[int], method: str, path: Path) -> None:
     for name in names:
         for seed in seeds:
@@ -139,7 +123,7 @@ def run(names: list[str], worlds: list[str] | None, seeds: list[int], method: st
                 if (worlds and world not in worlds) or (name, world, str(seed), method) in done:
                     continue
                 row = one(name, world, seed, method)
-                append(path, {column: row[column] for column in COLUMNS})
+                append(path, row, COLUMNS)
                 print({key: row[key] for key in ("world", "seed", "hamming", "above_truth", "cpu_seconds")}, flush=True)
 
 
@@ -209,11 +193,6 @@ def summary(path: Path) -> str:
             f" {max(int(r['peak_mb']) for r in mine)} |"
         )
     return "\n".join(lines)
-
-
-def seeds_of(text: str) -> list[int]:
-    first, _, last = text.partition("-")
-    return list(range(int(first), int(last or first) + 1))
 
 
 def main() -> None:

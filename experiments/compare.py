@@ -19,6 +19,7 @@ from experiments.comparison.data import Simulated, Source, Table
 from experiments.comparison.registry import chosen
 from experiments.comparison.run import Limits, compare
 from experiments.comparison.suites import SUITES
+from experiments.raw import seeds_of
 from sdi.formats.table import is_table_name
 
 RESULTS = Path(__file__).parent / "results" / "compare.csv"
@@ -29,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     default = Simulated(world="")
     parser.add_argument("what", metavar="WORLD_OR_TABLE", help="a world, a table, or a set of cases of the page")
     parser.add_argument("--methods", default="all", help="all, or names separated by commas")
-    parser.add_argument("--seeds", default="1-5", help="1-5, or 1,3,7")
+    parser.add_argument("--seeds", default="1-5", type=seeds_of, help="1-5, or 1,3,7")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--again", action="store_true", help="run again what failed")
     limits = parser.add_argument_group("limits of one method on one case")
@@ -70,16 +71,12 @@ def sources(options: argparse.Namespace) -> tuple[Source, ...]:
     return (Simulated(world=options.what, **{name: getattr(options, name) for name in fields}),)
 
 
-def seeds(text: str) -> list[int]:
-    """1-5 is 1 to 5; 1,3,7 is these."""
-    first, dash, last = text.partition("-")
-    return list(range(int(first), int(last) + 1)) if dash else [int(each) for each in text.split(",")]
-
-
 def main(options: argparse.Namespace) -> Iterable[str]:
     """Run, and say of each row what came of it."""
     limits = Limits(seconds=options.seconds, memory_gb=options.memory)
     methods = chosen(options.methods)
     for source in sources(options):
-        for row in compare(source, methods, seeds(options.seeds), options.results, limits=limits, again=options.again):
+        for row in compare(
+            source, methods, options.seeds, options.results, limits=limits, again=options.again
+        ):
             yield f"{source.name} " + " ".join(f"{key}={row[key]}" for key in SHOWN if row.get(key) not in (None, ""))

@@ -12,7 +12,6 @@ in a condition on average. Rows go to results/cytometry.csv; what is there in th
 """
 
 import argparse
-import csv
 import os
 import time
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from experiments.comparison.measure import oriented
 from experiments.comparison.registry import METHODS as REGISTRY
 from experiments.comparison.registry import method_version
 from experiments.comparison.result import Result
+from experiments.raw import append, read, seeds_of
 from sdi.data import SACHS_CONSENSUS
 from sdi.report import agreement
 
@@ -114,25 +114,14 @@ def version(method: str) -> str:
     return method_version(REGISTRY[method if method in REGISTRY else "sdi_default"])
 
 
-def read() -> list[dict[str, str]]:
-    if not RESULTS.exists():
-        return []
-    with RESULTS.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def run(methods: list[str], seeds: list[int]) -> None:
     for method in methods:
         for seed in seeds:
             key = (method, str(seed), version(method))
-            if any((row["method"], row["seed"], row["version"]) == key for row in read()):
+            if any((row["method"], row["seed"], row["version"]) == key for row in read(RESULTS)):
                 continue
-            row, new = one(method, seed), not RESULTS.exists()
-            with RESULTS.open("a", newline="") as file:
-                writer = csv.DictWriter(file, COLUMNS)
-                if new:
-                    writer.writeheader()
-                writer.writerow(row)
+            row = one(method, seed)
+            append(RESULTS, row, COLUMNS)
             print(row, flush=True)
 
 
@@ -141,7 +130,7 @@ def summary() -> str:
     shown = ("edges", "agreeing", "reversed", "missed", "extra", "found", "exact", "named")
     lines = ["| method | told | " + " | ".join(shown) + " | CPU s, median |", "|---" * (len(shown) + 3) + "|"]
     for method in METHODS:
-        mine = [row for row in read() if row["method"] == method]
+        mine = [row for row in read(RESULTS) if row["method"] == method]
         mine = sorted((row for row in mine if row["version"] == mine[-1]["version"]), key=lambda row: int(row["seed"]))
         if mine:
             cells = [" ".join(row[name] or "-" for row in mine) for name in shown]
@@ -152,13 +141,12 @@ def summary() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", default="1-5")
+    parser.add_argument("--seeds", default="1-5", type=seeds_of)
     parser.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--summary", action="store_true")
     options = parser.parse_args()
     if not options.summary:
-        first, _, last = options.seeds.partition("-")
-        run(options.methods, list(range(int(first), int(last or first) + 1)))
+        run(options.methods, options.seeds)
     print(summary())
 
 

@@ -9,7 +9,6 @@ what is there is not run again.
 """
 
 import argparse
-import csv
 import os
 import time
 from pathlib import Path
@@ -20,6 +19,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 import numpy as np
 
 import sdi
+from experiments.raw import append, read, seeds_of
 
 RESULTS = Path(__file__).parent / "results" / "three_variables.csv"
 GRAPHS = ("chain3", "fork3", "collider3", "confounder3")
@@ -59,23 +59,14 @@ def one(estimator: str, name: str, seed: int) -> dict[str, Any]:
     }
 
 
-def read() -> list[dict[str, str]]:
-    return list(csv.DictReader(RESULTS.open(newline=""))) if RESULTS.exists() else []
-
-
 def run(estimators: list[str], graphs: list[str], seeds: list[int]) -> None:
     for seed in seeds:
         for name in graphs:
             for estimator in estimators:
-                if any((r["estimator"], r["graph"], r["seed"]) == (estimator, name, str(seed)) for r in read()):
+                if any((r["estimator"], r["graph"], r["seed"]) == (estimator, name, str(seed)) for r in read(RESULTS)):
                     continue
                 result = one(estimator, name, seed)
-                new = not RESULTS.exists()
-                with RESULTS.open("a", newline="") as file:
-                    writer = csv.DictWriter(file, COLUMNS)
-                    if new:
-                        writer.writeheader()
-                    writer.writerow(result)
+                append(RESULTS, result, COLUMNS)
                 print(result, flush=True)
 
 
@@ -85,7 +76,7 @@ def summary() -> str:
         " interventions in all | CPU s to first, median | CPU s in all, median |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    rows = read()
+    rows = read(RESULTS)
     for estimator in SETTINGS:
         for name in GRAPHS:
             mine = sorted(
@@ -108,7 +99,7 @@ def summary() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", default="1-5")
+    parser.add_argument("--seeds", default="1-5", type=seeds_of)
     parser.add_argument("--graphs", nargs="*", default=list(GRAPHS))
     parser.add_argument("--estimators", nargs="*", default=list(SETTINGS))
     parser.add_argument("--summary", action="store_true")
@@ -116,8 +107,7 @@ def main() -> None:
     if options.summary:
         print(summary())
     else:
-        first, _, last = options.seeds.partition("-")
-        run(options.estimators, options.graphs, list(range(int(first), int(last or first) + 1)))
+        run(options.estimators, options.graphs, options.seeds)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Goes through cases and methods, and adds a row for each as it comes: measures, or how it failed."""
 
-import csv
 import math
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,7 @@ from experiments.comparison.isolate import Outcome, isolated
 from experiments.comparison.measure import measure
 from experiments.comparison.registry import Method, method_version, missing
 from experiments.comparison.result import from_json
+from experiments.raw import append, read
 
 Row = dict[str, Any]
 LABELS = ("world", "observational", "per_variable", "rows", "kind", "categories", "temperature", "redrawn", "seed")
@@ -34,24 +34,6 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
-
-
-def read(path: Path) -> list[Row]:
-    """All rows so far, in the order in which they came."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def append(path: Path, row: Row) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
 
 
 def compare(
@@ -78,7 +60,7 @@ def compare(
                     continue
                 outcome = _outcome(Path(name), rows, case, method, source, limits)
                 row = to_row(case, method_name, method, outcome, limits) | {"version": version}
-                append(path, row)
+                append(path, row, COLUMNS)
                 yield row
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 from experiments.__main__ import main
-from experiments.compare import seeds
 from experiments.comparison.page import verdicts, write
-from experiments.comparison.run import COLUMNS, append, read
+from experiments.comparison.run import COLUMNS
 from experiments.comparison.tables import Row, by_case, cells, latest, markdown
+from experiments.raw import append, read, seeds_of
 
 LABELS = {
     **{"world": "asia", "observational": 2000, "per_variable": 1.0, "rows": 500, "kind": "soft", "categories": 2},
@@ -87,7 +87,7 @@ def test_page_holds_the_better_variant_and_a_figure(tmp_path: Path) -> None:
 
 def test_rows_survive_the_file(tmp_path: Path) -> None:
     for each in ROWS:
-        append(tmp_path / "c.csv", each)
+        append(tmp_path / "c.csv", each, COLUMNS)
     assert read(tmp_path / "c.csv") == ROWS
 
 
@@ -97,7 +97,7 @@ def test_cells_cannot_break_the_table() -> None:
 
 @pytest.mark.parametrize(("text", "expected"), [("1-5", [1, 2, 3, 4, 5]), ("3", [3]), ("1,4", [1, 4])])
 def test_seeds_are_read(text: str, expected: list[int]) -> None:
-    assert seeds(text) == expected
+    assert seeds_of(text) == expected
 
 
 def test_list_names_experiments_and_what_methods_are_told(capsys: pytest.CaptureFixture[str]) -> None:
