@@ -76,7 +76,5 @@ def main(options: argparse.Namespace) -> Iterable[str]:
     limits = Limits(seconds=options.seconds, memory_gb=options.memory)
     methods = chosen(options.methods)
     for source in sources(options):
-        for row in compare(
-            source, methods, options.seeds, options.results, limits=limits, again=options.again
-        ):
+        for row in compare(source, methods, options.seeds, options.results, limits=limits, again=options.again):
             yield f"{source.name} " + " ".join(f"{key}={row[key]}" for key in SHOWN if row.get(key) not in (None, ""))

@@ -176,23 +176,24 @@ def test_method_stops_by_its_own_rules(reached: dict[str, int], reason: str | No
 
 
 @pytest.mark.parametrize(
-    ("estimator", "undecided", "steady", "finite", "iterations"),
+    ("estimator", "undecided", "steady", "doubted", "finite", "iterations"),
     [
-        ("flips", 0, True, True, 10),
-        ("flips", 0, True, False, 7),  # new rows say more than the same ones again
-        ("flips", 1, True, True, 15),
-        ("flips", 1, False, True, 30),
-        ("flips", 1, True, False, None),
-        ("ratio", 0, False, False, 10),
-        ("ratio", 0, False, True, 10),
-        ("ratio", 1, True, True, None),
+        ("flips", 0, True, False, True, 10),
+        ("flips", 0, True, False, False, 7),  # new rows say more than the same ones again
+        ("flips", 0, True, True, False, 15),  # but an edge that has brought little may be about to go
+        ("flips", 1, True, False, True, 15),
+        ("flips", 1, False, False, True, 30),
+        ("flips", 1, True, False, False, None),
+        ("ratio", 0, False, False, False, 10),
+        ("ratio", 0, False, False, True, 10),
+        ("ratio", 1, True, False, True, None),
     ],
 )
 def test_iterations_without_change_until_a_run_settles(
-    estimator: Any, undecided: int, steady: bool, finite: bool, iterations: int | None
+    estimator: Any, undecided: int, steady: bool, doubted: bool, finite: bool, iterations: int | None
 ) -> None:
     targets = "likelihood-ratio" if estimator == "flips" else "deterioration"
-    calm = _calm(undecided, steady, finite, Settings(estimator=estimator, targets=targets, patience=10))
+    calm = _calm(undecided, steady, doubted, finite, Settings(estimator=estimator, targets=targets, patience=10))
     assert (math.ceil(10 / calm - 1e-9) if calm else None) == iterations
 
 

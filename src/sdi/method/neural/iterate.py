@@ -25,7 +25,8 @@ from sdi.worlds.world import Environment, World
 EVIDENCE = ("flips", "draws")  # estimators whose beliefs follow the evidence; the others descend a gradient
 PATIENT = 1 / 3  # how much an iteration counts towards a stop that leaves some beliefs undecided ...
 STEADY = 2 / 3  # ... and how much if none of them moved by more than the margin
-CONFIRMED = 1.5  # the same where all are decided, and all rows were new: a graph that was wrong has not lasted long
+CONFIRMED = 1.5  # the same where all are decided and all rows were new, if every edge has brought much ...
+DOUBTED = 2 / 3  # ... and if one has not
 LITTLE = 100.0  # nats over about ten iterations: networks that are not quite right make up half of that
 # Where rows are the same every time:
 HOVER = 0.2  # beliefs further than this from 0 and 1 may change sides without being news
@@ -158,10 +159,14 @@ def _doubted(beliefs: jax.Array, structure: Structure | Weighed, clamp: Clamp) -
     A parent that has brought little is shown half of the time at most, however much it is believed: networks that
     always see it come to rely on it, and what they then lose without it would confirm it.
     """
+    return jnp.where(_little(structure, clamp), jnp.minimum(beliefs, 0.5), beliefs)
+
+
+def _little(structure: Structure | Weighed, clamp: Clamp) -> jax.Array:
+    """Open edges that have brought little ``[M, M]``; none where beliefs do not follow evidence."""
     if not isinstance(structure, Weighed):
-        return beliefs
-    little = clamp.open & (structure.evidence.existence < LITTLE)
-    return jnp.where(little, jnp.minimum(beliefs, 0.5), beliefs)
+        return jnp.zeros_like(clamp.open)
+    return jnp.logical_and(clamp.open, structure.evidence.existence < LITTLE)
 
 
 def _unripe(state: State, seen: Look, settings: Settings) -> bool:
@@ -206,24 +211,26 @@ def conclude(
     same = not changed.any()
     steady = bool(np.abs(after - before).max() < settings.margin)
     finite = bool(world.environments)
-    calm = _calm(undecided, steady, finite, settings)
+    doubted = bool((decide(after).parents & np.asarray(_little(structure, clamp))).any())
+    calm = _calm(undecided, steady, doubted, finite, settings)
     # On a finite table, neither news nor rest:
     hovers = finite and settings.estimator in EVIDENCE and not (changed & is_decided(before, clamp, HOVER)).any()
     done = done._replace(stable=state.stable + calm if same and calm else state.stable if hovers else 0.0)
     return done, Info(done.iteration, done.interventions, after, undecided, loss, visited, found)
 
 
-def _calm(undecided: int, steady: bool, finite: bool, settings: Settings) -> float:
+def _calm(undecided: int, steady: bool, doubted: bool, finite: bool, settings: Settings) -> float:
     """How much an iteration that left the graph as it was counts towards a stop.
 
     Where every row there will ever be has been seen, beliefs between yes and no may be all that these rows can say;
-    not so while they descend a gradient: then they are still on their way.
+    not so while they descend a gradient: then they are still on their way. `doubted` is a graph with an edge that has
+    brought little: what speaks for it may still be melting away.
     """
     if settings.estimator not in EVIDENCE:
         return 0.0 if undecided else 1.0
     if undecided:
         return 0.0 if not finite else STEADY if steady else PATIENT
-    return 1.0 if finite else CONFIRMED
+    return 1.0 if finite else DOUBTED if doubted else CONFIRMED
 
 
 def _left(state: State, settings: Settings) -> int:
