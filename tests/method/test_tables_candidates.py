@@ -169,6 +169,16 @@ def test_sets_are_extended_until_all_causes_are_found(strengths: int) -> None:
     assert not found.too_large
 
 
+def test_sets_of_causes_are_found_beside_an_effect_that_tells_more_than_all_of_them() -> None:
+    """Whether it is an effect is not known yet; if it turns out to be one, it can be in no set of parents."""
+    block = total(4, 3)
+    rows = np.repeat(block.rows, block.times.astype(int), axis=0)
+    limits = {"sets": 40, "hopeless": 6.0, "odds": -4.0}
+    found = considered(make_block(np.column_stack([rows, rows[:, 0]]), []), strengths=3, **limits)
+    assert (7,) in found.family.sets
+    assert (0, 1, 2, 3) in found.family.sets
+
+
 def test_sets_are_not_extended_where_smaller_ones_are_far_better() -> None:
     found = considered(total(1, 7), sets=40, hopeless=2.0)
     assert (0,) in found.family.sets

@@ -8,9 +8,12 @@ from test_tables_sample import KNOWN, NOTHING, make_problem, start
 
 from sdi.graphs import find_cycle
 from sdi.method.beliefs import Knowledge
+from sdi.method.settings import Settings
 from sdi.method.tables import phase3_search
+from sdi.method.tables.phase1_count import make_block
 from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.phase3_search import AGREEING, _apart, absorb, search
+from sdi.method.tables.prepare import prepare
 from sdi.method.tables.problem import Problem
 
 
@@ -83,6 +86,41 @@ def test_what_is_taken_over_is_never_worse_and_no_cycle(known: Knowledge) -> Non
             assert not again.take(other, group) or again.score <= walk.score + 1e-7
         better += said
     assert better > 5
+
+
+@pytest.mark.parametrize("known", [NOTHING, KNOWN], ids=["nothing known", "known"])
+@pytest.mark.parametrize("kind", ["put_last", "put_first"])
+def test_variable_is_put_elsewhere_only_where_that_is_higher(kind: str, known: Knowledge) -> None:
+    problem, moved = make_problem(known=known, blocks=2), 0
+    for seed in range(40):
+        walk = wandered(problem, seed)
+        for i in range(4):
+            before = copy(walk)
+            said = getattr(walk, kind)(i)
+            assert said == (walk.score > before.score)
+            assert said or same_place(walk, before)
+            assert find_cycle(walk.parents) is None
+            assert (walk.parents >= (problem.clamp.value > 0.5)).all()
+            assert walk.score == pytest.approx(copy(walk).score, abs=1e-7)
+            moved += said
+    assert moved > 10
+
+
+def test_variable_before_several_that_should_come_before_it_is_put_last() -> None:
+    """A -> B, and both are causes of C; begun with C as a cause of both, where C -> B cannot be turned alone."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(2, size=4000)
+    b = np.where(rng.random(4000) < 0.9, a, 1 - a)
+    c = np.where(rng.random(4000) < 0.9, a + 2 * b, rng.integers(4, size=4000))
+    settings, clamp = Settings(method="tables"), NOTHING.clamp("abc")
+    block = make_block(np.column_stack([a, b, c]).astype(np.int32), [])
+    problem = prepare([block], [[]], (2, 2, 4), clamp, settings, rng).problem
+    wrong = np.zeros((3, 3), bool)
+    wrong[1, 0] = wrong[0, 2] = wrong[1, 2] = True
+    walk = Walk(problem, wrong, problem.no_targets(), rng)
+    walk.put_last(2)
+    assert np.flatnonzero(walk.parents[2]).tolist() == [0, 1]
+    assert not walk.parents[:, 2].any()
 
 
 def test_parents_that_would_make_a_cycle_are_not_taken_over() -> None:

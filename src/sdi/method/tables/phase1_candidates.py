@@ -258,12 +258,13 @@ def _full_size(candidates: int, limits: Limits) -> int:
 
 
 def _extended(family: Family, scores: Array, limits: Limits) -> list[tuple[int, ...]]:
-    """One more parent for the best of the largest sets; none if even they are hopeless."""
+    """One more parent for the best of the largest sets.
+
+    They may all be far below a smaller one that holds an effect of the child: of that nothing is known here.
+    """
     largest = len(family.sets[-1])
     most = EXTENDED if limits.few or largest < LARGE else EXTENDED // 8
     here = [s for s in np.argsort(-scores).tolist() if len(family.sets[s]) == largest][:most]
-    if scores[here[0]] < scores.max() - limits.hopeless:
-        return []
     there = {family.sets[s] for s in here}
     grown = {
         tuple(sorted((*family.sets[s], k)))

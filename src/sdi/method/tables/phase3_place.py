@@ -105,8 +105,14 @@ class Standing:
 
     def neighbours(self, i: int) -> list[int]:
         """Parents and children."""
+        return [*self._causes(i), *self._effects(i)]
+
+    def _causes(self, i: int) -> list[int]:
         family = self.problem.families[i]
-        bits, found = self._children[i], [family.candidates[k] for k in family.sets[self.choice[i]]]
+        return [family.candidates[k] for k in family.sets[self.choice[i]]]
+
+    def _effects(self, i: int) -> list[int]:
+        bits, found = self._children[i], []
         while bits:
             low = bits & -bits
             found.append(low.bit_length() - 1)

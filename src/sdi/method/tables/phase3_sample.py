@@ -135,7 +135,37 @@ class Walk(Standing):
         self._settle(i, j, before)
         return False
 
+    def put_last(self, i: int) -> bool:
+        """Take i away from its effects, each with the best parents left to it, and give i the best of all; whether
+        that was higher. If not, nothing has changed.
+
+        Where i comes before several variables that should come before it and are linked themselves, no edge can be
+        turned alone: it would close a cycle.
+        """
+        effects = self._effects(i)
+        return bool(effects) and self._rearrange([*((j, 1 << i) for j in effects), (i, 0)])
+
+    def put_first(self, i: int) -> bool:
+        """The same with its causes: i without them, each of them with the best parents left to it, and i once more."""
+        causes = self._causes(i)
+        return bool(causes) and self._rearrange([(i, sum(1 << j for j in causes)), *((j, 0) for j in causes), (i, 0)])
+
     # ---------------------------------------------------------------------------------------------- their parts
+
+    def _rearrange(self, steps: Iterable[tuple[int, int]]) -> bool:
+        """The best parents for one variable after another, each time but for some, as bits; back if not higher."""
+        before, score = self.place(), self.score
+        for i, without in steps:
+            weights = self._allowed(i, self.problem.local_mask(i, self._descendants(i) | without))
+            s = int(weights.argmax())
+            if weights[s] == -np.inf:  # they are required
+                break
+            self._choose(i, s)
+        self._edges = None
+        if self.score > score + UPHILL:
+            return True
+        self.go_to(before)
+        return False
 
     def _accepts(self, log_ratio: float, higher: float, chance: float) -> bool:
         """As Metropolis and Hastings say; a walk that climbs goes uphill, whatever there was to choose from."""

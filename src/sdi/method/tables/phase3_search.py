@@ -62,6 +62,10 @@ def climb(walk: Walk) -> None:
                     walk.exchange(i, j, cells)
                 for cell in cells:
                     walk.exchange(i, j, [cell])
+        if walk.score <= score + 1e-6:
+            for i in range(len(walk.choice)):
+                walk.put_last(i)
+                walk.put_first(i)
     walk.coldness = 1.0
 
 
