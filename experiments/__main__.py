@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 from experiments import compare
+from experiments.comparison.raw import read
 from experiments.comparison.registry import METHODS, first_line, missing
 from experiments.comparison.suites import SUITES
 from experiments.comparison.tables import summary
-from experiments.raw import read
 
 HERE = Path(__file__).parent
 

@@ -16,10 +16,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from experiments.comparison.data import Simulated, Source, Table
+from experiments.comparison.raw import seeds_of
 from experiments.comparison.registry import chosen
 from experiments.comparison.run import Limits, compare
 from experiments.comparison.suites import SUITES
-from experiments.raw import seeds_of
 from sdi.formats.table import is_table_name
 
 RESULTS = Path(__file__).parent / "results" / "compare.csv"

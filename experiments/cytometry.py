@@ -26,10 +26,10 @@ import numpy as np
 import sdi
 from experiments.comparison.data import Cells, make, told
 from experiments.comparison.measure import oriented
+from experiments.comparison.raw import append, read, seeds_of
 from experiments.comparison.registry import METHODS as REGISTRY
 from experiments.comparison.registry import method_version
 from experiments.comparison.result import Result
-from experiments.raw import append, read, seeds_of
 from sdi.data import SACHS_CONSENSUS
 from sdi.report import agreement
 

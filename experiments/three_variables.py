@@ -19,7 +19,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 import numpy as np
 
 import sdi
-from experiments.raw import append, read, seeds_of
+from experiments.comparison.raw import append, read, seeds_of
 
 RESULTS = Path(__file__).parent / "results" / "three_variables.csv"
 GRAPHS = ("chain3", "fork3", "collider3", "confounder3")

@@ -10,9 +10,9 @@ from typing import Any
 from experiments.comparison.data import Case, Simulated, Source, make, save
 from experiments.comparison.isolate import Outcome, isolated
 from experiments.comparison.measure import measure
+from experiments.comparison.raw import append, read
 from experiments.comparison.registry import Method, method_version, missing
 from experiments.comparison.result import from_json
-from experiments.raw import append, read
 
 Row = dict[str, Any]
 LABELS = ("world", "observational", "per_variable", "rows", "kind", "categories", "temperature", "redrawn", "seed")

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from experiments.__main__ import main
 from experiments.comparison.page import verdicts, write
+from experiments.comparison.raw import append, read, seeds_of
 from experiments.comparison.run import COLUMNS
 from experiments.comparison.tables import Row, by_case, cells, latest, markdown
-from experiments.raw import append, read, seeds_of
 
 LABELS = {
     **{"world": "asia", "observational": 2000, "per_variable": 1.0, "rows": 500, "kind": "soft", "categories": 2},

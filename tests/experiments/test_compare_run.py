@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from experiments.comparison.data import Simulated
+from experiments.comparison.raw import read
 from experiments.comparison.registry import Method
 from experiments.comparison.run import Limits, compare
-from experiments.raw import read
 
 SOURCE = Simulated(world="chain3", observational=200, rows=50)
 LIMITS = Limits(seconds=60, memory_gb=2, wall_factor=10)
