@@ -8,7 +8,8 @@ with targets known those that touched the response are left out when its parents
 target nobody declared.
 
 All sets of predictors are tested up to 11 variables (two CPU minutes); with more, those of at most two, which is enough
-for the chains and jungles of 13: where a response has more parents, the answer can only be smaller than it might be.
+for the chains and jungles of 13. Where a response has more parents, the set of them is not tested, and what the others
+share is no longer sure to be a cause.
 """
 
 from itertools import combinations
