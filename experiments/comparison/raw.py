@@ -1,4 +1,4 @@
-"""Raw rows of an experiment: a CSV that grows by a row at a time, and seeds as they are given on the command line."""
+"""Raw rows: a CSV that grows by a row at a time, and seeds as they are given on the command line."""
 
 import csv
 from collections.abc import Sequence
