@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sdi.method import auto
-from sdi.method.auto import State, _blind, believed, initial_state, iterate, stop_reason, wants_networks
+from sdi.method.auto import State, _blind, believed, initial_state, iterate, lead, stop_reason, wants_networks
 from sdi.method.beliefs import Knowledge, decide
 from sdi.method.discover import conclude, discover, in_words, run
 from sdi.method.judge import Verdict, take_sample
@@ -159,7 +159,7 @@ def test_better_of_the_two_is_returned_and_the_other_shown(verdict: list[float],
 
 
 def test_networks_are_trusted_where_tables_are_ahead_by_less_than_the_error() -> None:
-    state = states_of_both()[-1]._replace(verdict=np.array([-1.0, -1.05, 0.1]))
+    state = at_rest(states_of_both()[-1])._replace(verdict=np.array([-1.0, -1.05, 0.1]), lead=lead(0.1, settled=True))
     found = conclude(strained(), state, QUICK, Knowledge())
     assert found.method == "neural"
     assert in_words(found.compared) == (
@@ -167,8 +167,30 @@ def test_networks_are_trusted_where_tables_are_ahead_by_less_than_the_error() ->
         "each untouched value, with a standard error of 0.1000); neural is trusted, since some tables are too large "
         "for these rows"
     )
-    same = state._replace(verdict=np.array([-1.0, -1.0, 0.0]))
+    same = state._replace(verdict=np.array([-1.0, -1.0, 0.0]), lead=lead(0.0, settled=True))
     assert same.winner is same.tables, "the same graph: nothing speaks for the other one"
+
+
+def at_rest(state: State) -> State:
+    """The same, with networks that have settled."""
+    assert state.neural is not None
+    return state._replace(neural=state.neural._replace(stable=float(QUICK.patience)))
+
+
+def test_networks_that_have_not_settled_have_to_be_ahead_by_the_error() -> None:
+    state = states_of_both()[-1]._replace(verdict=np.array([-1.05, -1.0, 0.1]), lead=lead(0.1, settled=False))
+    found = conclude(strained(), state, QUICK, Knowledge())
+    assert found.method == "tables"
+    assert in_words(found.compared) == (
+        "tables and neural predict the held-out rows of interventions equally well (-1.0000 against -1.0500 nats for "
+        "each untouched value, with a standard error of 0.1000); tables is trusted, since neural has not settled"
+    )
+    clearly = state._replace(verdict=np.array([-1.2, -1.0, 0.1]))
+    assert clearly.winner is clearly.neural
+    assert "neural predicts the held-out rows" in in_words(conclude(strained(), clearly, QUICK, Knowledge()).compared)
+    behind = state._replace(verdict=np.array([-1.0, -1.05, 0.1]))
+    assert behind.winner is behind.tables
+    assert "tables predicts the held-out rows" in in_words(conclude(strained(), behind, QUICK, Knowledge()).compared)
 
 
 def test_discovery_of_a_strained_dataset_compares_both() -> None:
@@ -176,7 +198,9 @@ def test_discovery_of_a_strained_dataset_compares_both() -> None:
     end = states_of_both()[-1]
     assert [each["log_likelihood"] for each in found.compared] == end.verdict[:2].tolist()
     assert len(found.history) == found.iterations == end.iteration
-    assert found.method == ("tables" if end.verdict[0] - end.verdict[2] >= end.verdict[1] else "neural")
+    assert end.lead == end.verdict[2] > 0, "three iterations are not enough to settle"
+    assert [each["settled"] for each in found.compared] == [True, False]
+    assert found.method == ("tables" if end.verdict[0] + end.lead >= end.verdict[1] else "neural")
     assert found.interventions == end.interventions
 
 

@@ -27,6 +27,7 @@ class State(NamedTuple):
     tables: TablesState
     neural: "NeuralState | None"  # None as long as it is not needed
     verdict: NDArray[np.float64]  # [3] log-likelihood of tables, of networks, error of the difference; nan before
+    lead: float = 0.0  # by how much networks have to be ahead
 
     @property
     def iteration(self) -> int:
@@ -38,8 +39,8 @@ class State(NamedTuple):
 
     @property
     def winner(self) -> "TablesState | NeuralState":
-        """Networks unless tables are clearly better: they were only asked because tables are strained."""
-        better = self.verdict[1] > self.verdict[0] - self.verdict[2]
+        """Networks if they are ahead by `lead`."""
+        better = self.verdict[1] > self.verdict[0] + self.lead
         return self.neural if self.neural is not None and better else self.tables
 
     @property
@@ -107,6 +108,7 @@ def iterate(
     from sdi.method.neural.iterate import believed as beliefs
     from sdi.method.neural.iterate import initial_state as initial
     from sdi.method.neural.iterate import iterate as networks
+    from sdi.method.neural.iterate import stop_reason as end_of
 
     sample = take_sample(world, settings, seed)
     studied, blind = (
@@ -120,9 +122,20 @@ def iterate(
         state, latest = state._replace(neural=reached), of_networks
     of_neural = np.asarray(beliefs(state.neural or begun, clamp))
     graphs = [decide(tables.believed(blind, clamp)).parents, decide(of_neural).parents]
-    state = state._replace(verdict=np.array(judge(sample, graphs[0], graphs[1], settings, seed)))
+    verdict = judge(sample, graphs[0], graphs[1], settings, seed)
+    settled = end_of(state.neural or begun, settings) == "settled"
+    state = state._replace(verdict=np.array(verdict), lead=lead(verdict.error, settled))
     if latest is not None:
         yield state, latest
+
+
+def lead(error: float, settled: bool) -> float:
+    """By how much networks have to be ahead.
+
+    They were only asked because tables are strained: where the figures tell nothing they are trusted, unless they have
+    not come to rest themselves.
+    """
+    return -error if settled else error
 
 
 def _blind(sample: Sample, settings: Settings, knowledge: Knowledge, seed: int) -> TablesState:

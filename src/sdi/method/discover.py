@@ -153,7 +153,7 @@ def conclude(
         history=history,
         method="tables" if of_tables else "neural",
         warnings=_warnings(of_tables, world, settings) if of_tables else (),
-        compared=_compared(world, state, clamp),
+        compared=_compared(world, state, settings, clamp),
         chains=(of_tables.r_hat, of_tables.effective) if of_tables and of_tables.iteration else None,
     )
 
@@ -176,12 +176,17 @@ def _warnings(state: tables.State, world: World, settings: Settings) -> tuple[st
     return tuple(said)
 
 
-def _compared(world: World, state: State, clamp: Any) -> tuple[dict[str, Any], ...]:
+def _compared(world: World, state: State, settings: Settings, clamp: Any) -> tuple[dict[str, Any], ...]:
     """Both methods, where both were tried."""
     if not isinstance(state, auto.State) or state.neural is None or np.isnan(state.verdict).any():
         return ()
     from sdi.method.neural.iterate import believed as of_networks
+    from sdi.method.neural.iterate import stop_reason as end_of_networks
 
+    settled = {
+        "tables": tables.stop_reason(state.tables, settings) == "settled",
+        "neural": end_of_networks(state.neural, settings) == "settled",
+    }
     beliefs = {"tables": tables.believed(state.tables, clamp), "neural": np.asarray(of_networks(state.neural, clamp))}
 
     def edges(probabilities: NDArray[np.floating]) -> list[tuple[str, str, float]]:
@@ -190,7 +195,13 @@ def _compared(world: World, state: State, clamp: Any) -> tuple[dict[str, Any], .
 
     error = float(state.verdict[2])
     return tuple(
-        {"method": name, "log_likelihood": float(value), "error": error, "edges": edges(beliefs[name])}
+        {
+            "method": name,
+            "log_likelihood": float(value),
+            "error": error,
+            "settled": settled[name],
+            "edges": edges(beliefs[name]),
+        }
         for name, value in zip(beliefs, state.verdict[:2], strict=True)
     )
 
@@ -202,10 +213,12 @@ def in_words(compared: tuple[Mapping[str, Any], ...]) -> str:
     better, worse = sorted(compared, key=lambda each: -each["log_likelihood"])
     figures = f"{better['log_likelihood']:.4f} against {worse['log_likelihood']:.4f} nats for each untouched value"
     ahead, error = better["log_likelihood"] - worse["log_likelihood"], better.get("error", 0.0)
-    if better["method"] == "tables" and 0 < ahead < error:
+    settled = next(each.get("settled", True) for each in compared if each["method"] == "neural")
+    if 0 < ahead < error and (better["method"] == "tables") == settled:
+        why = "since some tables are too large for these rows" if settled else "since neural has not settled"
         return (
             f"tables and neural predict the held-out rows of interventions equally well ({figures}, with a standard "
-            f"error of {error:.4f}); neural is trusted, since some tables are too large for these rows"
+            f"error of {error:.4f}); {worse['method']} is trusted, {why}"
         )
     return f"{better['method']} predicts the held-out rows of interventions better than {worse['method']} ({figures})"
 

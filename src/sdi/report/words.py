@@ -158,6 +158,7 @@ LABELS = {
     "method": "Method",
     "log_likelihood": "Held-out log-likelihood per value",
     "error": "Standard error of the difference",
+    "settled": "Settled",
     "edges": "Edges",
     "seconds": "Time",
 }
@@ -183,6 +184,8 @@ def _compared_cell(key: str, row: Mapping[str, Any]) -> str:
         return duration(float(value))
     if key == "method":
         return method_name(str(value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
