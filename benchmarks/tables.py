@@ -110,7 +110,7 @@ def ceiling(block: Any, truth: np.ndarray, right: np.ndarray, cardinalities: tup
     for i in range(len(truth)):
         members = tuple(np.flatnonzero(truth[i]).tolist())
         tables = environment_tables(block, i, members, cardinalities, prior)
-        ratios[:, i] = touch_ratios(tables, right[:, i], prior)
+        ratios[:, i] = touch_ratios(tables, right[:, i])
     best = np.append(ratios, np.zeros((len(ratios), 1)), axis=1).argmax(axis=1)
     return float((right[np.arange(len(best)), np.minimum(best, len(truth) - 1)] & (best < len(truth))).mean())
 

@@ -107,6 +107,62 @@ def test_counting_from_a_later_set_on_leaves_out_the_tables_before_it(family: Fa
         assert tables_of(family, found, first) == by_loops(family, rows)[first:]
 
 
+# ----------------------------------------------------------------------------------------------- large tables
+
+
+@pytest.mark.parametrize("whole", [0, 9, 25, 60])
+def test_large_table_holds_what_was_seen_and_nothing_else(
+    whole: int, family: Family, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cell by cell as in the whole one, in the same order; of all rows and of those of each environment."""
+    monkeypatch.setattr(phase1_count, "WHOLE", whole)
+    block = make_block(random_rows(30, seed=6), [random_rows(9, seed=7), np.repeat(random_rows(2, seed=8), 9, axis=0)])
+    large, there = family.for_rows([block]), family.count(block) > 0
+    is_large = (family.combinations * family.states > whole) & (np.arange(len(family.sets)) > 0)
+    assert [each is not None for each in large.seen] == (is_large.tolist() if is_large.any() else [])
+    kept = there | ~np.repeat(is_large, np.diff(family.first_cell))
+    for where in (slice(None), block.part(0), block.part(1)):
+        everything, found = family.count(block, where), large.count(block, where)
+        assert found.tolist() == everything[kept].tolist()
+        totals = family.totals(everything)
+        assert large.totals(found).tolist() == totals[np.unique(np.flatnonzero(kept) // family.states)].tolist()
+    assert large.of_cell[large.count(block) > 0].size == there.sum()
+    for first in range(len(family.sets) + 1):
+        assert large.count(block, first=first).tolist() == large.count(block)[large.first_cell[first] :].tolist()
+
+
+def test_large_tables_hold_what_was_seen_in_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phase1_count, "WHOLE", 0)
+    family = FAMILIES["sets that extend named ones"]
+    blocks = [make_block(random_rows(20, seed=seed), []) for seed in (1, 2)]
+    large = family.for_rows(blocks)
+    assert ((large.count(blocks[0]) + large.count(blocks[1])) > 0).all()
+    for block in blocks:
+        everything = family.count(block)
+        assert sorted(large.count(block)[large.count(block) > 0]) == sorted(everything[everything > 0])
+
+
+def test_what_is_known_of_large_tables_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phase1_count, "WHOLE", 20)
+    block = make_block(random_rows(40, seed=3), [])
+    few = Family(2, (0, 1, 3, 4), all_sets(4, 2), CARDS).for_rows([block])
+    more = Family(2, (0, 1, 3, 4), all_sets(4, 3), CARDS, None, few.seen).for_rows([block])
+    assert all(one is other for one, other in zip(few.seen, more.seen, strict=False))
+    again = Family(2, (0, 1, 3, 4), all_sets(4, 3), CARDS).for_rows([block])
+    assert more.count(block).tolist() == again.count(block).tolist()
+
+
+def test_more_combinations_than_an_integer_holds_are_counted() -> None:
+    cards = (9,) * 400
+    rows = np.random.default_rng(0).integers(0, 9, (50, 400)).astype(np.uint8)
+    sets = tuple(tuple(range(k)) for k in range(400))
+    family, block = Family(399, tuple(range(399)), sets, cards), make_block(rows, [])
+    large = family.for_rows([block])
+    assert np.isfinite(large.combinations).all()
+    assert large.first_cell[-1] < 399 * 50 + 2 * 20_000
+    assert large.count(block)[large.first_cell[-2] :].tolist() == [1] * 50
+
+
 def test_no_rows_count_nothing(family: Family) -> None:
     counts = family.count(make_block(random_rows(3, seed=1), [random_rows(0, seed=1)]), slice(3, 3))
     assert counts.sum() == 0

@@ -10,6 +10,7 @@ from test_tables_exact import Extending, own_marginal
 
 from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
+from sdi.method.tables import phase1_count
 from sdi.method.tables.phase1_candidates import Limits, Screen, consider
 from sdi.method.tables.phase1_count import Block, Family, make_block
 from sdi.method.tables.phase2_likelihood import Likelihood, Prior, prior_of
@@ -73,6 +74,35 @@ def test_score_is_that_of_plain_loops(child: int, extends: str, sizes: tuple[flo
     for part in (rows, rows[:50], rows[:1]):
         expected = [by_loops(part, child, order) for order in orders_of(family)]
         np.testing.assert_allclose(score(family.count(make_block(part, []))), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("whole", [0, 12, 30])
+@pytest.mark.parametrize("strengths", [1, 3])
+@pytest.mark.parametrize("extends", list(EXTENDS))
+def test_large_tables_are_worth_as_much_as_whole_ones(
+    extends: str, strengths: int, whole: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last bit, whatever was touched."""
+    family, block = family_of(1, EXTENDS[extends]), make_block(PARTS[0][:40], [each[:15] for each in PARTS[1:]])
+    prior = prior_of(block, CARDS, 1.0, strengths)
+    expected = [Scores(family, block, prior)(touched) for touched in PATTERNS]
+    monkeypatch.setattr(phase1_count, "WHOLE", whole)
+    large = family.for_rows([block])
+    assert large.first_cell[-1] < family.first_cell[-1]
+    scores = Scores(large, block, prior)
+    assert [scores(touched).tolist() for touched in PATTERNS] == [each.tolist() for each in expected]
+
+
+def test_method_finds_the_same_with_large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    block, clamp = make_block(PARTS[0], PARTS[1:]), Knowledge().clamp("abcd")
+
+    def found() -> list[NDArray[np.float64]]:
+        problem = prepare([block], [[None] * 2], CARDS, clamp, Settings(), np.random.default_rng(0)).problem
+        return [problem.weights(i, [as_targets(i, touched)]) for i in range(4) for touched in PATTERNS]
+
+    expected = found()
+    monkeypatch.setattr(phase1_count, "WHOLE", 10)
+    assert [each.tolist() for each in found()] == [each.tolist() for each in expected]
 
 
 @pytest.mark.parametrize("extends", list(EXTENDS))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # it brings in JAX, which takes a second that tables do not n
 
 
 AFFORDABLE = 400  # variables times the states of the largest: networks then need minutes
+LOOKS = 4  # at new rows, after which strained tables that have not settled are not waited for
 
 
 class State(NamedTuple):
@@ -71,13 +72,13 @@ def believed(state: State, clamp: Clamp) -> NDArray[np.float32]:
 def stop_reason(state: State, settings: Settings) -> str | None:
     """Why there is no further iteration; None if there is one. Never looks at the truth."""
     of_tables = tables.stop_reason(state.tables, settings)
-    if of_tables is None or state.neural is None:
-        return of_tables if of_tables is None or not wants_networks(state, settings) else None
+    if state.neural is None:
+        return None if of_tables is None or wants_networks(state, settings) else of_tables
     if np.isnan(state.verdict).any():
         return None
     from sdi.method.neural.iterate import stop_reason as of_networks
 
-    return of_tables if state.winner is state.tables else of_networks(state.neural, settings)
+    return of_tables or "iterations" if state.winner is state.tables else of_networks(state.neural, settings)
 
 
 def wants_networks(state: State, settings: Settings) -> bool:
@@ -87,6 +88,12 @@ def wants_networks(state: State, settings: Settings) -> bool:
     """
     soon = len(state.tables.strained) * state.tables.states <= AFFORDABLE
     return bool(state.tables.strained.any()) and (soon or settings.seconds is not None)
+
+
+def is_handed_over(state: State, settings: Settings) -> bool:
+    """Whether tables that could look at new rows for long are left to networks. Each look costs more than the last."""
+    many = not state.tables.finite and state.tables.iteration >= LOOKS
+    return many and wants_networks(state, settings)
 
 
 def iterate(
@@ -100,9 +107,12 @@ def iterate(
     settings, knowledge = settings or Settings(), knowledge or Knowledge()
     clamp = knowledge.clamp(world.names)
     state = state or initial_state(world, settings, seed)
-    for of_tables, info in tables.iterate(world, settings, knowledge, seed, state.tables):
+    left = state.neural is not None or is_handed_over(state, settings)
+    for of_tables, info in () if left else tables.iterate(world, settings, knowledge, seed, state.tables):
         state = state._replace(tables=of_tables)
         yield state, info
+        if is_handed_over(state, settings):
+            break
     if stop_reason(state, settings) is not None:
         return
     from sdi.method.neural.iterate import believed as beliefs

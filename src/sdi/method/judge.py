@@ -5,7 +5,6 @@ This is the paper's own criterion: a wrong mechanism fails where something was c
 Legend: M variables, E environments, R rows.
 """
 
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from sdi.method.tables.phase2_targets import environment_tables, touch_ratios
 from sdi.worlds.world import Environment, Rows, Target, World
 
 HELD_OUT = 5  # one row in so many
-LARGEST_TABLE = 10**7  # cells beyond which targets are judged by the marginal distribution alone
 
 
 class Part(NamedTuple):
@@ -93,11 +91,8 @@ def _ratios(
     block: Block, i: int, parents: NDArray[np.bool_], cardinalities: tuple[int, ...], prior: Prior
 ) -> NDArray[np.float64]:
     members = tuple(np.flatnonzero(parents).tolist())
-    combinations = prod(cardinalities[j] for j in members)
-    if min(combinations, len(block.rows)) * cardinalities[i] * (block.environments + 1) > LARGEST_TABLE:
-        members = ()
     tables = environment_tables(block, i, members, cardinalities, prior)
-    return touch_ratios(tables, np.zeros(block.environments, bool), prior)
+    return touch_ratios(tables, np.zeros(block.environments, bool))
 
 
 class Verdict(NamedTuple):

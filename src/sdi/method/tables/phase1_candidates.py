@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from sdi.method.tables.phase1_count import Block, Counts, Family, pooled
+from sdi.method.tables.phase1_count import WHOLE, Block, Counts, Family, pooled
 from sdi.method.tables.phase2_likelihood import Likelihood, Prior, average, log_rising
 
 EXTENDED, LARGE = 48, 4  # sets of a size to which one more parent is added; fewer where that size is large
+CHOSEN = 6  # sets of a size to which one more is added though the table then is large; one where variables are few
 LARGEST_TABLE = 2_000  # cells that all rows are multiplied by at once
 LARGEST_SCREEN = 120_000_000  # numbers in the matrix of all rows and states; of more rows only as many are looked at
 Array = NDArray[np.float64]
@@ -178,7 +179,7 @@ def consider(
         too_large = too_large or any(set(best) < set(each) for each in left_out)
         if not fitting:
             break
-        larger = _with(family, fitting, scores)
+        larger = _with(family, _affordable(fitting, family, scores, required, limits), scores).for_rows(merged)
         counts = [
             np.concatenate([old, larger.count(block, first=len(family.sets))])
             for old, block in zip(counts, merged, strict=True)
@@ -188,6 +189,30 @@ def consider(
         if max(len(each) for each in family.sets) < size:
             break
     return Considered(family, counts, too_large)
+
+
+def _affordable(
+    sets: Sequence[tuple[int, ...]], family: Family, scores: Array, required: int, limits: Limits
+) -> list[tuple[int, ...]]:
+    """Without large tables, but for those that extend one of the best which itself is better than what it extends.
+
+    They take time, and hold hardly more than the rows.
+    """
+    size, worth = len(family.sets[-1]), dict(zip(family.sets, scores.tolist(), strict=True))
+
+    def pays(each: tuple[int, ...]) -> bool:
+        return all(worth[each] > worth.get(rest, -np.inf) for rest in _without_one(each))
+
+    here = [family.sets[s] for s in np.argsort(-scores).tolist() if len(family.sets[s]) == size]
+    best = {each for each in here[: 1 if limits.few else CHOSEN] if pays(each)}
+    states = np.array([family.cardinalities[j] for j in family.candidates], dtype=float)
+    return [
+        each
+        for each in sets
+        if len(each) <= required
+        or states[list(each)].prod() * family.states <= WHOLE
+        or best.intersection(_without_one(each))
+    ]
 
 
 def _scores(family: Family, counts: list[Counts], priors: Sequence[Prior], odds: float, known: Array) -> Array:
@@ -217,7 +242,8 @@ def _with(family: Family, sets: Sequence[tuple[int, ...]], scores: Array) -> Fam
     place = {each: s for s, each in enumerate(family.sets)}
     extends = [max((place[rest] for rest in _without_one(each) if rest in place), key=scores.item) for each in sets]
     known = family.extends or ()
-    return Family(family.child, family.candidates, (*family.sets, *sets), family.cardinalities, (*known, *extends))
+    every = (*family.sets, *sets)
+    return Family(family.child, family.candidates, every, family.cardinalities, (*known, *extends), family.seen)
 
 
 def _pruned(
@@ -238,11 +264,12 @@ def _pruned(
             s = family.bases[s - 1][0]
             kept.add(s)
     chosen = sorted(kept)
-    cells = [slice(*(family.first_row[s : s + 2] * family.states)) for s in chosen]
+    cells = [slice(*family.first_cell[s : s + 2]) for s in chosen]
     fewer = [np.concatenate([each[part] for part in cells]) for each in counts]
     sets, new = tuple(family.sets[s] for s in chosen), {s: t for t, s in enumerate(chosen)}
     extends = tuple(new[family.bases[s - 1][0]] for s in chosen[1:])
-    return Family(family.child, family.candidates, sets, family.cardinalities, extends), fewer, scores[chosen]
+    seen = tuple(family.seen[s] for s in chosen) if family.seen else ()
+    return Family(family.child, family.candidates, sets, family.cardinalities, extends, seen), fewer, scores[chosen]
 
 
 def _without_one(members: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -7,7 +7,7 @@ Legend: R rows, M variables, E environments, S parent sets of a family, K candid
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from sdi.worlds.world import Rows
 
+WHOLE = 20_000  # cells up to which a table is there as a whole; a larger one has only cells that were seen
+MOST = 1e300  # combinations of parents that a number can say
 AT_A_TIME = 150_000  # numbers that a pass holds at once: they fit a cache, which is a third faster than not
 Codes = NDArray[np.intp]
 Counts = NDArray[np.int64]
@@ -68,6 +70,13 @@ def pooled(block: Block, columns: Sequence[int], cardinalities: Sequence[int]) -
     return Block(block.rows[some], times, np.array([0, len(some)]))
 
 
+class Seen(NamedTuple):
+    """What was seen of a large table: never more than there are rows, however many combinations there might be."""
+
+    rows: Codes  # [.] ascending: a row of the table that it extends, times the states of the added parent, plus its own
+    cells: Codes  # [.] ascending: a place among those, times the states of the child, plus its own
+
+
 @dataclass(frozen=True, eq=False)
 class Family:
     """A variable, and the parent sets that are considered for it: the empty one first, then by their size.
@@ -81,6 +90,7 @@ class Family:
     sets: tuple[tuple[int, ...], ...]  # [S] each as positions among the candidates, ascending
     cardinalities: tuple[int, ...]  # of all variables
     extends: tuple[int, ...] | None = None  # [S - 1] the place of the set that each but the first extends
+    seen: tuple[Seen | None, ...] = ()  # [S] or fewer, of tables that are not there as a whole; see `for_rows`
 
     @property
     def states(self) -> int:
@@ -101,20 +111,54 @@ class Family:
         return (self.members * bits).sum(axis=1, dtype=np.uint64)
 
     @cached_property
-    def combinations(self) -> NDArray[np.intp]:
-        """Combinations of parents in each set ``[S]``: the rows of its table."""
-        sizes = [self.cardinalities[j] for j in self.candidates]
-        return np.array([int(np.prod([sizes[k] for k in each], dtype=np.int64)) for each in self.sets], dtype=np.intp)
+    def combinations(self) -> NDArray[np.float64]:
+        """Combinations of parents in each set, seen or not ``[S]``; there may be more than an integer holds."""
+        sizes = np.array([float(self.cardinalities[j]) for j in self.candidates])
+        with np.errstate(over="ignore"):
+            return np.minimum([sizes[list(each)].prod() for each in self.sets], MOST)
+
+    @cached_property
+    def _large(self) -> dict[int, Seen]:
+        """The tables that are not there as a whole."""
+        return {s: each for s, each in enumerate(self.seen) if each is not None}
 
     @cached_property
     def first_row(self) -> NDArray[np.intp]:
         """Where each table begins, in rows of tables ``[S + 1]``."""
-        return np.concatenate([[0], np.cumsum(self.combinations)])
+        lengths = self.combinations.copy()
+        lengths[list(self._large)] = [len(each.rows) for each in self._large.values()]
+        return np.concatenate([[0], np.cumsum(lengths.astype(np.intp))])
+
+    @cached_property
+    def first_cell(self) -> NDArray[np.intp]:
+        """Where each table begins, in cells ``[S + 1]``."""
+        lengths = np.diff(self.first_row) * self.states
+        lengths[list(self._large)] = [len(each.cells) for each in self._large.values()]
+        return np.concatenate([[0], np.cumsum(lengths)])
 
     @cached_property
     def of_row(self) -> NDArray[np.intp]:
         """The set to which each row of all tables belongs."""
-        return np.repeat(np.arange(len(self.sets)), self.combinations)
+        return np.repeat(np.arange(len(self.sets)), np.diff(self.first_row))
+
+    @cached_property
+    def of_cell(self) -> Codes:
+        """For each cell of all tables its row, times the states of the child, plus its own: ascending."""
+        if not self._large:
+            return np.arange(self.first_cell[-1])
+        whole = (np.arange(cells) for cells in np.diff(self.first_cell).tolist())
+        inside = [self._large[s].cells if s in self._large else each for s, each in enumerate(whole)]
+        return np.concatenate(inside) + np.repeat(self.first_row[:-1] * self.states, np.diff(self.first_cell))
+
+    @cached_property
+    def _start(self) -> Codes:
+        """The first cell of each row: every row has one."""
+        rows = np.arange(self.first_row[-1])
+        return np.searchsorted(self.of_cell, rows * self.states) if self._large else rows * self.states
+
+    def totals(self, counts: Counts) -> Counts:
+        """Counts of each row of all tables, given those of its cells."""
+        return np.add.reduceat(counts, self._start)
 
     @cached_property
     def bases(self) -> list[tuple[int, int]]:
@@ -135,7 +179,8 @@ class Family:
         sizes = [self.cardinalities[j] for j in self.candidates]
         rows = [np.zeros(1, dtype=np.intp)]
         for s, (base, added) in enumerate(self.bases, start=1):
-            rows.append(self.first_row[base] + np.arange(self.combinations[s]) // sizes[added])
+            there = self._large[s].rows if s in self._large else np.arange(int(self.combinations[s]))
+            rows.append(self.first_row[base] + there // sizes[added])
         return np.concatenate(rows)
 
     def order(self, s: int) -> tuple[int, ...]:
@@ -154,33 +199,64 @@ class Family:
             levels.setdefault(len(each), []).append(base)
         return [(np.array(level)[:, 0], np.array(level)[:, 1]) for _, level in sorted(levels.items())]
 
-    def cells(self, rows: Rows) -> NDArray[np.int32]:
+    def for_rows(self, blocks: Sequence[Block]) -> "Family":
+        """The same with its large tables as these rows need them; no others can be counted. What is known stays."""
+        seen = list(self.seen)
+        for s in range(len(seen), len(self.sets)):
+            if s == 0 or self.combinations[s] * self.states <= WHOLE:
+                seen.append(None)
+                continue
+            base, added = self.bases[s - 1]
+            child = np.concatenate([block.rows[:, self.child] for block in blocks])
+            value = np.concatenate([block.rows[:, self.candidates[added]] for block in blocks])
+            before = np.concatenate([_places(self, seen, base, block.rows) for block in blocks])
+            rows, which = np.unique(before * self.cardinalities[self.candidates[added]] + value, return_inverse=True)
+            seen.append(Seen(rows, np.unique(which * self.states + child)))
+        return replace(self, seen=tuple(seen) if any(seen) else ())
+
+    def cells(self, rows: Rows) -> NDArray[np.signedinteger]:
         """The cell of every table in which each row lies ``[S, R]``."""
-        values = rows[:, list(self.candidates)].T.astype(np.int32)  # [K, R]
-        sizes = np.array([self.cardinalities[j] for j in self.candidates], dtype=np.int32)
-        codes = np.zeros((len(self.sets), len(rows)), dtype=np.int32)  # half the memory of wider ones, so much faster
+        kind = np.int64 if self._large else np.int32  # half the memory of wider ones, so much faster
+        values = rows[:, list(self.candidates)].T.astype(kind)  # [K, R]
+        sizes = np.array([self.cardinalities[j] for j in self.candidates], dtype=kind)
+        codes = np.zeros((len(self.sets), len(rows)), dtype=kind)
         at = 1
         for base, added in self._levels:
             here = slice(at, at + len(base))
             np.multiply(codes[base], sizes[added, None], out=codes[here])
             codes[here] += values[added]
+            for s in (s for s in self._large if here.start <= s < here.stop):
+                codes[s] = np.searchsorted(self._large[s].rows, codes[s])
             at = here.stop
-        codes += self.first_row[:-1, None].astype(np.int32)
         codes *= self.states
-        codes += rows[:, self.child].astype(np.int32)
+        codes += rows[:, self.child].astype(kind)
+        for s, each in self._large.items():
+            codes[s] = np.searchsorted(each.cells, codes[s])
+        codes += self.first_cell[:-1, None].astype(kind)
         return codes
 
     def count(self, block: Block, where: slice = slice(None), first: int = 0) -> Counts:
-        """Counts of all tables from that of set `first` on, flat: ``[rows of tables, r]`` once it is reshaped."""
-        start = int(self.first_row[first]) * self.states
-        length = int(self.first_row[-1]) * self.states - start
+        """Counts of the cells of all tables from that of set `first` on; those of a row lie side by side."""
+        start = int(self.first_cell[first])
+        length = int(self.first_cell[-1]) - start
         counts = np.zeros(length, dtype=np.int64)
         for rows, times in _pieces(block, where, max(1, AT_A_TIME // len(self.sets))):
             cells = self.cells(rows)[first:]
-            cells -= np.int32(start)
+            cells -= start
             weights = None if (times == 1).all() else np.broadcast_to(times, cells.shape).ravel()
             counts += np.bincount(cells.ravel(), weights, minlength=length).astype(np.int64)  # exact: below 2^53
         return counts
+
+
+def _places(family: Family, seen: Sequence[Seen | None], s: int, rows: Rows) -> Codes:
+    """The row of the table of set s in which each row of data lies ``[R]``."""
+    if s == 0:
+        return np.zeros(len(rows), dtype=np.intp)
+    base, added = family.bases[s - 1]
+    j = family.candidates[added]
+    code = _places(family, seen, base, rows) * family.cardinalities[j] + rows[:, j]
+    known = seen[s]
+    return code if known is None else np.searchsorted(known.rows, code)
 
 
 def _pieces(block: Block, where: slice, length: int) -> Iterator[tuple[Rows, NDArray[np.float64]]]:

@@ -60,7 +60,7 @@ class Prior(NamedTuple):
     def extending(self) -> bool:
         return len(self.sizes) > 1
 
-    def scaled(self, combinations: NDArray[np.intp] | int) -> Vector:
+    def scaled(self, combinations: Vector | float) -> Vector:
         """Equivalent samples of tables with so many rows, for each size ``[., ...]``."""
         return np.multiply.outer(np.array(self.sizes), np.maximum(1.0, np.asarray(combinations) / MANY_ROWS))
 
@@ -97,8 +97,8 @@ class Bdeu:
     def __call__(self, counts: Counts) -> Vector:
         family, size = self.family, len(self.family.sets)
         seen = np.flatnonzero(counts)  # what was never seen adds nothing
-        of_cell = family.of_row[seen // family.states]
-        totals = counts.reshape(-1, family.states).sum(axis=1)
+        of_cell = family.of_row[family.of_cell[seen] // family.states]
+        totals = family.totals(counts)
         rows = np.flatnonzero(totals)
         of_row = family.of_row[rows]
         inside = np.bincount(of_cell, self.cell(counts[seen], of_cell), minlength=size)
@@ -116,22 +116,22 @@ class Likelihood:
         if not prior.extending:
             self.plain = Bdeu(family, prior.sizes[0])
             return
-        tables = counts.reshape(-1, family.states)
-        self.rows = np.flatnonzero(tables.any(axis=1))  # to what was never seen no score adds anything
-        row, state = np.nonzero(tables[self.rows])
-        self.cells = self.rows[row] * family.states + state
+        totals = family.totals(counts)
+        self.cells, self.rows = np.flatnonzero(counts), np.flatnonzero(totals)  # what was never seen adds nothing
+        row = np.searchsorted(self.rows, family.of_cell[self.cells] // family.states)
         row_set, self.base = family.of_row[self.rows], np.array([0, *(base for base, _ in family.bases)])
-        cell_set = row_set[row]
+        cell_set, sizes = row_set[row], prior.scaled(family.combinations)
         self.of_cells, self.of_rows = (slice(int(np.searchsorted(each, first)), None) for each in (cell_set, row_set))
         self.cell_set, self.row_set = cell_set[self.of_cells], row_set[self.of_rows]
-        self.under_cells, self.cells_above = _of_bases(cell_set, self.base, first)
-        self.under_rows, self.rows_above = _of_bases(row_set, self.base, first)
-        centre, fitted = _centres(family, self.rows, tables[self.rows].astype(np.float64))
-        share, sizes = _row_shares(family, prior.shares)[self.rows], prior.scaled(family.combinations)
-        self.around = sizes[:, self.cell_set] * (centre[row, state] * share[row])[self.of_cells]
-        self.itself = sizes[:, self.cells_above] * (fitted[row, state] * share[row])[self.under_cells]
+        self.alike = _alike(self.base, sizes[0], first)
+        self.under_cells, self.cells_above = _spans(cell_set, self.base[self.alike.first])
+        self.under_rows, self.rows_above = _spans(row_set, self.base[self.alike.first])
+        centre, fitted = _centres(family, self.cells, counts[self.cells], totals[self.rows][row])
+        share, below = _row_shares(family, prior.shares)[self.rows], sizes[:, self.alike.first]
+        self.around = sizes[:, self.cell_set] * (centre * share[row])[self.of_cells]
+        self.itself = below[:, self.cells_above] * (fitted * share[row])[self.under_cells]
         self.mass = sizes[:, self.row_set] * share[self.of_rows]
-        self.mass_under = sizes[:, self.rows_above] * share[self.under_rows]
+        self.mass_under = below[:, self.rows_above] * share[self.under_rows]
         self.nothing = self._raised(np.zeros(len(self.cells)), np.zeros(len(self.rows)))
 
     def __call__(self, counts: Counts) -> Vector:
@@ -145,42 +145,62 @@ class Likelihood:
 
     def added(self, counts: Counts) -> Vector:
         """What each set adds to the one that it extends ``[S]``."""
-        totals = counts.reshape(-1, self.family.states)[self.rows].sum(axis=1)
+        totals = self.family.totals(counts)[self.rows]
         return average(list(self._raised(counts[self.cells].astype(np.float64), totals) - self.nothing))
 
-    def _raised(self, n: Vector, totals: Vector) -> Vector:
+    def _raised(self, n: Vector, totals: Vector | Counts) -> Vector:
         """What the added parent of each set makes of these counts, up to a constant, by sample size ``[., S]``."""
-        parts = (
-            (1, self.cell_set, n[self.of_cells], self.around),
-            (-1, self.row_set, totals[self.of_rows], self.mass),
-            (-1, self.cells_above, n[self.under_cells], self.itself),
-            (1, self.rows_above, totals[self.under_rows], self.mass_under),
-        )
-        found = np.zeros((len(self.prior.sizes), len(self.family.sets)))
-        for sign, of_set, count, prior in parts:
-            for k, each in enumerate(prior):
-                found[k] += sign * np.bincount(of_set, gammaln(count + each), minlength=len(self.family.sets))
+        sets, alike = len(self.family.sets), self.alike
+        found = np.zeros((len(self.prior.sizes), sets))
+        for k in range(len(found)):
+            cells, rows = gammaln(n[self.of_cells] + self.around[k]), gammaln(totals[self.of_rows] + self.mass[k])
+            found[k] += np.bincount(self.cell_set, cells, minlength=sets)
+            found[k] -= np.bincount(self.row_set, rows, minlength=sets)
+            cells, rows = (
+                gammaln(n[self.under_cells] + self.itself[k]),
+                gammaln(totals[self.under_rows] + self.mass_under[k]),
+            )
+            found[k][alike.here] -= np.bincount(self.cells_above, cells, minlength=len(alike.first))[alike.which]
+            found[k][alike.here] += np.bincount(self.rows_above, rows, minlength=len(alike.first))[alike.which]
         return found
 
 
-def _of_bases(
-    of_set: NDArray[np.intp], base: NDArray[np.intp], first: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For each set from `first` on all places of the set that it extends, and the set for which they are there."""
-    start, here = np.searchsorted(of_set, np.arange(len(base) + 1)), np.arange(max(first, 1), len(base))
-    spans = [np.arange(start[b], start[b + 1]) for b in base[here]]
-    return np.concatenate([*spans, []]).astype(np.intp), np.repeat(here, [len(s) for s in spans])
+class _Alike(NamedTuple):
+    """Sets that extend the same one under the same prior: of what lies below them they make the same."""
+
+    here: slice  # these sets
+    which: NDArray[np.intp]  # [.] the kind of each
+    first: NDArray[np.intp]  # [.] a set of each kind
 
 
-def _centres(family: Family, rows: NDArray[np.intp], seen: Vector) -> tuple[Vector, Vector]:
-    """Around what each row of a table is expected beforehand, and what it comes to with its counts ``[., r]``."""
-    of_base, totals = np.searchsorted(rows, family.base_row[rows]), seen.sum(axis=1, keepdims=True)
-    centre = np.full(seen.shape, 1 / seen.shape[1])
+def _alike(base: NDArray[np.intp], sizes: Vector, first: int) -> _Alike:
+    """Kinds of all sets from `first` on but the empty one."""
+    here, kinds = slice(max(first, 1), len(base)), {}  # type: ignore[var-annotated]
+    pairs = zip(base[here].tolist(), sizes[here].tolist(), strict=True)
+    which = np.array([kinds.setdefault(pair, len(kinds)) for pair in pairs], dtype=np.intp)
+    return _Alike(here, which, np.unique(which, return_index=True)[1] + here.start)
+
+
+def _spans(of_set: NDArray[np.intp], sets: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """All places of each of these sets, one set after the other, and for which of them each is there."""
+    spans = [np.arange(*ends) for ends in np.stack([np.searchsorted(of_set, sets + k) for k in (0, 1)], 1).tolist()]
+    return np.concatenate([*spans, []]).astype(np.intp), np.repeat(np.arange(len(sets)), [len(s) for s in spans])
+
+
+def _centres(family: Family, cells: NDArray[np.intp], seen: Counts, totals: Counts) -> tuple[Vector, Vector]:
+    """The share of its row that each cell is expected to have beforehand, and what that comes to with its counts.
+
+    Of what was seen in a table the same was seen in that which it extends.
+    """
+    place = family.of_cell[cells]
+    row, state = np.divmod(place, family.states)
+    below = np.searchsorted(place, family.base_row[row] * family.states + state)
+    centre = np.full(len(cells), 1 / family.states)
     fitted = (seen + centre) / (totals + 1)
     lengths = [len(each) for each in family.sets]  # they are sorted by it
-    levels = family.first_row[np.searchsorted(lengths, np.arange(1, lengths[-1] + 2))]
-    for start, stop in itertools.pairwise(np.searchsorted(rows, levels).tolist()):
-        centre[start:stop] = fitted[of_base[start:stop]]
+    levels = family.first_cell[np.searchsorted(lengths, np.arange(1, lengths[-1] + 2))]
+    for start, stop in itertools.pairwise(np.searchsorted(cells, levels).tolist()):
+        centre[start:stop] = fitted[below[start:stop]]
         fitted[start:stop] = (seen[start:stop] + centre[start:stop]) / (totals[start:stop] + 1)
     return centre, fitted
 
@@ -194,6 +214,8 @@ def bdeu_alone(counts: NDArray[np.float64] | Counts, sample_size: float) -> Vect
 def _row_shares(family: Family, shares: Sequence[Vector]) -> Vector:
     """How often each combination of parents would be seen if they were independent; one by one for all tables."""
     each = [np.ones(1)]
-    for base, added in family.bases:
-        each.append(np.multiply.outer(each[base], shares[family.candidates[added]]).ravel())
+    for s, (base, added) in enumerate(family.bases, start=1):
+        seen = family.seen[s] if s < len(family.seen) else None
+        both = np.multiply.outer(each[base], shares[family.candidates[added]]).ravel()
+        each.append(both if seen is None else both[seen.rows])
     return np.concatenate(each)

@@ -42,28 +42,30 @@ class Scores:
         self._all = family.count(block) if counts is None else counts
         self._score, self._own_score = Likelihood(family, prior, self._all), Bdeu(family, own_size(prior.sizes[0]))
         self._known: dict[Touched, Vector] = {}
-        self._own: dict[int, tuple[Counts, Vector]] = {}
+        self._own: dict[int, tuple[NDArray[np.intp], Counts, Vector]] = {}
 
     def __call__(self, touched: Touched) -> Vector:
         """Log marginal likelihood of the block's rows of this variable under each parent set ``[S]``."""
         if touched not in self._known:
             if len(self._known) >= ANSWERS:
                 self._known.pop(next(iter(self._known)))
-            pooled, own = self._all, np.zeros(len(self.family.sets))
+            pooled, own = self._all.copy(), np.zeros(len(self.family.sets))
             for e in sorted(touched):
-                counts, score = self._apart(e)
-                pooled, own = pooled - counts, own + score
+                cells, counts, score = self._apart(e)
+                pooled[cells] -= counts
+                own = own + score
             self._known[touched] = self._score(pooled) + own
         return self._known[touched]
 
-    def _apart(self, environment: int) -> tuple[Counts, Vector]:
-        """Counts in one environment, and their score as tables of their own."""
+    def _apart(self, environment: int) -> tuple[NDArray[np.intp], Counts, Vector]:
+        """Cells that were seen in one environment, their counts, and the score of tables of its own."""
         if environment not in self._own:
             if len(self._own) >= KEPT:
                 self._own.pop(next(iter(self._own)))
             counts = self.family.count(self.block, self.block.part(environment))
             soft = self._own_score(counts)
-            self._own[environment] = counts, own_table(soft, float(soft[0]))
+            cells = np.flatnonzero(counts)
+            self._own[environment] = cells, counts[cells], own_table(soft, float(soft[0]))
         return self._own[environment]
 
 
@@ -111,8 +113,11 @@ def _growing(
             (*family.sets, *grown),
             cardinalities,
             (*(family.extends or ()), *(len(family.sets) - 1 for _ in grown)),
-        )
+            family.seen,
+        ).for_rows([block])
         counts = each.count(block)
         best = int(np.argmax(Likelihood(each, prior, counts)(counts)[size:]))
-        family = Family(child, members, (*family.sets, grown[best]), cardinalities, (*(family.extends or ()), size - 1))
+        known = each.seen[:size] + each.seen[size + best : size + best + 1]
+        extends = (*(family.extends or ()), size - 1)
+        family = Family(child, members, (*family.sets, grown[best]), cardinalities, extends, known)
     return family

@@ -25,6 +25,7 @@ HOPELESS, HASTY = 10.0, 6.0  # nats below a subset: such a set is not considered
 CRUEL, MERCIFUL = 25.0, 150.0  # ... under BDeu alone, to which rows of touched environments may hide a true parent
 ROUNDS = 3  # times that candidates are chosen, ...
 SEARCHES = 4  # ... each time after so many searches at most: the graph only has to be roughly right
+BESIDE, SPARE_BESIDE = 2, 2
 SPARE = 3  # candidates beside those that are parents or children already
 FIRST = 1e12  # more than any gain
 
@@ -61,7 +62,7 @@ def prepare(
     limits = limits_of(size, settings)
     priors = [prior_of(block, cardinalities, settings.sample_size, settings.strengths) for block in blocks]
     screen = Screen(blocks[0], cardinalities, priors[0])
-    gains = [screen.gains(i) for i in range(size)]
+    gains = [screen.gains(i) if size <= FEW else _first_gains(screen, i) for i in range(size)]
     most = size if size <= FEW else CANDIDATES
     considered = [_weigh(i, gains[i], np.zeros(size, bool), most, blocks, priors, clamp, limits) for i in range(size)]
     problem = assemble(blocks, priors, considered, targets, clamp, settings)
@@ -109,6 +110,21 @@ def _weigh(
     found = consider(i, (*first, *others), len(first), blocks, priors, cardinalities, limits)
     given = zip(blocks, priors, found.counts, strict=True)
     return Weighed(found.family, [Scores(found.family, *each) for each in given], found.too_large)
+
+
+def _first_gains(screen: Screen, i: int) -> NDArray[np.float64]:
+    """What each variable tells about i, those first that tell most beside the best ones.
+
+    Effects of a variable may all tell more about it than a cause does; beside the best of them the cause stands out.
+    """
+    gains = screen.gains(i)
+    result, best = gains.copy(), [int(gains.argmax())]
+    for step in range(BESIDE):
+        beside = screen.gains(i, tuple(best))
+        added = np.argsort(-beside)[:SPARE_BESIDE]
+        result[added] = np.where(beside[added] > 0, beside[added] + FIRST / 2 ** (BESIDE - step), result[added])
+        best.append(int(beside.argmax()))
+    return result
 
 
 def _overlooked(

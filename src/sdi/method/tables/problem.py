@@ -78,13 +78,13 @@ class Problem:
         if key not in known:
             if len(known) * len(touched) > REMEMBERED:
                 known.clear()
-            known[key] = touch_ratios(self._tables(b, i, s), touched, self.priors[b])
+            known[key] = touch_ratios(self._tables(b, i, s), touched)
         return known[key]
 
     def _tables(self, b: int, i: int, s: int) -> Tables:
         known = self._counts[i]
         if (b, s) not in known:
-            if sum(each.counts.size for each in known.values()) > REMEMBERED:
+            if sum(len(each.counts) for each in known.values()) > REMEMBERED:
                 known.clear()
             family = self.families[i]
             order, cards = family.order(s), family.cardinalities
