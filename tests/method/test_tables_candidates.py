@@ -11,7 +11,7 @@ from test_tables_exact import marginal
 from sdi import graphs
 from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
-from sdi.method.tables import phase1_candidates, prepare
+from sdi.method.tables import phase1_candidates, phase1_count, prepare
 from sdi.method.tables.phase1_candidates import Considered, Limits, Screen, choose_candidates, consider
 from sdi.method.tables.phase1_count import Block, Family, make_block
 from sdi.method.tables.phase2_likelihood import Bdeu, Likelihood, Prior, prior_of
@@ -317,7 +317,7 @@ def test_sets_that_can_be_chosen_hold_what_is_required_and_nothing_that_is_forbi
     knowledge = Knowledge(required=[("e", "a")], forbidden=[("b", "a")])
     clamp, settings = knowledge.clamp("abcdef"), Settings(method="tables", strengths=strengths)
     rng = np.random.default_rng(0)
-    found = prepare.prepare([total(3, 2)], [[]], (2,) * 6, clamp, settings, rng)
+    found = prepare.prepare([total(3, 2)], [[]], (2,) * 6, clamp, settings, rng, rng)
     problem = found.problem
     family, possible = problem.families[0], np.isfinite(problem.weights(0, problem.no_targets()))
     sets = [{family.candidates[k] for k in each} for each, ok in zip(family.sets, possible, strict=True) if ok]
@@ -341,9 +341,71 @@ def test_parent_that_tells_nothing_alone_becomes_a_candidate_beside_another(
     assert (np.sort(alone)[-2:] > alone[2]).all()
     clamp = Knowledge(forbidden=[("A", "B"), ("A", "C")]).clamp(names)
     settings = Settings(sample_size=1.0, strengths=strengths)
-    found = prepare.prepare([block], [[]], (2,) * 20, clamp, settings, np.random.default_rng(0))
+    found = prepare.prepare(
+        [block], [[]], (2,) * 20, clamp, settings, np.random.default_rng(0), np.random.default_rng(1)
+    )
     assert {1, 2} <= set(found.problem.families[0].candidates)
-    assert np.flatnonzero(found.parents[0]).tolist() == [1, 2]
+    assert np.flatnonzero(found.tops[0].parents[0]).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_searches_that_do_not_agree_are_tried_again_and_the_best_of_both_is_kept(
+    agreed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each attempt has one effect right and the other without its cause: put together they have both."""
+    rng = np.random.default_rng(5)
+    rows = rng.integers(0, 2, (2000, 20)).astype(np.uint8)
+    for effect, cause in ((0, 1), (2, 3)):
+        copies = rng.random(2000) < 0.8
+        rows[copies, effect] = rows[copies, cause]
+    block, names, tried = make_block(rows, []), graphs.variable_names(20), []
+    clamp = Knowledge(forbidden=[("A", "B"), ("C", "D")]).clamp(names)
+    true_attempt = prepare._Choice._attempt
+
+    def attempt(self: prepare._Choice, *given: Any) -> prepare._Climbed:
+        done = true_attempt(self, *given)
+        graph = np.zeros((20, 20), bool)
+        effect, cause = ((0, 1), (2, 3))[len(tried)]
+        graph[effect, cause] = True
+        tried.append(done)
+        return done._replace(tops=[prepare.Top(graph, done.problem.no_targets())], agreed=agreed)
+
+    monkeypatch.setattr(prepare._Choice, "_attempt", attempt)
+    found = prepare.prepare([block], [[]], (2,) * 20, clamp, Settings(), rng, rng)
+    assert len(tried) == (1 if agreed else 2)
+    assert tried[0].tops[0].parents[[0, 2], [1, 3]].all()
+    assert found.tops[0].parents[0, 1]
+    assert found.tops[0].parents[2, 3] == (not agreed)
+
+
+@pytest.mark.parametrize("touched", [None, (True, False)])
+def test_pairs_are_counted_row_by_row_as_by_a_product(
+    touched: tuple[bool, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [random_rows(100, 1), np.repeat(random_rows(10, 2), 5, axis=0), random_rows(30, 3)]
+    screen = screen_of(make_block(parts[0], parts[1:]), CARDS, strengths=3)
+    asked = None if touched is None else np.array(touched)
+    found = []
+    for limit, at_a_time in ((0, 10**6), (0, 50), (10**9, 1)):
+        monkeypatch.setattr(phase1_candidates, "BY_PRODUCT", limit)
+        monkeypatch.setattr(phase1_candidates, "AT_A_TIME", at_a_time)
+        found.append([screen.gains(i, parents, asked).tolist() for i, parents in ((1, ()), (0, (3,)), (2, (1, 3)))])
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_large_tables_extend_the_best_that_pay_and_no_others(few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs are whole here, larger sets are not; nothing extends a pair that is no better than one of its members."""
+    block = total(4, 2)
+    everything = considered(block, strengths=3, hopeless=np.inf).family.sets
+    for module in (phase1_candidates, phase1_count):
+        monkeypatch.setattr(module, "WHOLE", 8)
+    found = considered(block, strengths=3, hopeless=np.inf, few=few).family
+    assert [each for each in found.sets if len(each) < 3] == [each for each in everything if len(each) < 3]
+    large = [set(each) for each in found.sets if len(each) > 2]
+    assert 0 < len(large) < len([each for each in everything if len(each) > 2])
+    assert {0, 1, 2, 3} in large, "the causes"
+    assert all(len({4, 5} & each) <= 1 for each in large if len(each) == 3), "a pair of strangers pays nothing"
 
 
 @pytest.mark.parametrize("strengths", [1, 3])
@@ -359,6 +421,8 @@ def test_set_that_later_redraws_need_is_not_left_out_by_the_first(strengths: int
     names = graphs.variable_names(8)
     clamp = Knowledge(forbidden=[("A", effect) for effect in names[1:]]).clamp(names)
     settings = Settings(sample_size=1.0, strengths=strengths)
-    problem = prepare.prepare(blocks, [[]] * 3, (2,) * 8, clamp, settings, np.random.default_rng(0)).problem
+    problem = prepare.prepare(
+        blocks, [[]] * 3, (2,) * 8, clamp, settings, np.random.default_rng(0), np.random.default_rng(1)
+    ).problem
     best = problem.families[0].sets[int(np.argmax(problem.weights(0, problem.no_targets())))]
     assert len(best) == 7

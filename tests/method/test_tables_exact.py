@@ -185,7 +185,7 @@ def make_problem(size, cards, observed, environments, **changes) -> Problem:
     clamp: Clamp = Knowledge().clamp([f"v{i}" for i in range(size)])
     block = make_block(observed, environments)
     targets = [[None] * len(environments)]
-    return prepare([block], targets, cards, clamp, settings, np.random.default_rng(0)).problem
+    return prepare([block], targets, cards, clamp, settings, np.random.default_rng(0), np.random.default_rng(1)).problem
 
 
 def sampled_posterior(problem: Problem, draws: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:

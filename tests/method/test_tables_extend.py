@@ -97,7 +97,9 @@ def test_method_finds_the_same_with_large_tables(monkeypatch: pytest.MonkeyPatch
     block, clamp = make_block(PARTS[0], PARTS[1:]), Knowledge().clamp("abcd")
 
     def found() -> list[NDArray[np.float64]]:
-        problem = prepare([block], [[None] * 2], CARDS, clamp, Settings(), np.random.default_rng(0)).problem
+        problem = prepare(
+            [block], [[None] * 2], CARDS, clamp, Settings(), np.random.default_rng(0), np.random.default_rng(1)
+        ).problem
         return [problem.weights(i, [as_targets(i, touched)]) for i in range(4) for touched in PATTERNS]
 
     expected = found()
@@ -125,7 +127,9 @@ def test_ratios_of_a_problem_are_the_differences_of_its_weights(strengths: int) 
     """Parents of a table are added in the same order wherever it is scored."""
     block, clamp = make_block(PARTS[0], PARTS[1:]), Knowledge().clamp("abcd")
     settings = Settings(strengths=strengths, sample_size=1.0)
-    problem = prepare([block], [[None] * 2], CARDS, clamp, settings, np.random.default_rng(0)).problem
+    problem = prepare(
+        [block], [[None] * 2], CARDS, clamp, settings, np.random.default_rng(0), np.random.default_rng(1)
+    ).problem
     orders = [family.order(s) for family in problem.families for s in range(len(family.sets))]
     assert any(list(order) != sorted(order) for order in orders)
     for (i, family), touched in itertools.product(enumerate(problem.families), PATTERNS):
@@ -359,7 +363,9 @@ def test_whole_posterior_is_finite_where_rows_lack(
 ) -> None:
     """All others stay candidates of each variable too."""
     block, clamp, settings = make_block(parts[0], parts[1:]), Knowledge().clamp("abcd"), Settings(strengths=strengths)
-    problem = prepare([block], [[None] * 2], cards, clamp, settings, np.random.default_rng(0)).problem
+    problem = prepare(
+        [block], [[None] * 2], cards, clamp, settings, np.random.default_rng(0), np.random.default_rng(1)
+    ).problem
     for i, family in enumerate(problem.families):
         assert sorted(family.candidates) == [j for j in range(4) if j != i]
         for touched in itertools.product([False, True], repeat=2):

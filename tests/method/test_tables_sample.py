@@ -432,7 +432,7 @@ def strong_problem(seed: int, strengths: int) -> Problem:
     touched = [[table(i) if i == e else tables[i] for i in range(4)] for e in (0, 1)]
     block = make_block(draw(300, tables), [draw(100, each) for each in touched])
     chosen = Settings(sample_size=1.0, expected_parents=1.0, strengths=strengths)
-    return prepare([block], [[None, None]], CARDS, Knowledge().clamp(NAMES), chosen, rng).problem
+    return prepare([block], [[None, None]], CARDS, Knowledge().clamp(NAMES), chosen, rng, rng).problem
 
 
 @pytest.mark.parametrize(("seed", "strengths"), [(1, 1), (2, 1), (3, 1), (2, 3)])

@@ -114,7 +114,7 @@ def test_variable_before_several_that_should_come_before_it_is_put_last() -> Non
     c = np.where(rng.random(4000) < 0.9, a + 2 * b, rng.integers(4, size=4000))
     settings, clamp = Settings(method="tables"), NOTHING.clamp("abc")
     block = make_block(np.column_stack([a, b, c]).astype(np.int32), [])
-    problem = prepare([block], [[]], (2, 2, 4), clamp, settings, rng).problem
+    problem = prepare([block], [[]], (2, 2, 4), clamp, settings, rng, rng).problem
     wrong = np.zeros((3, 3), bool)
     wrong[1, 0] = wrong[0, 2] = wrong[1, 2] = True
     walk = Walk(problem, wrong, problem.no_targets(), rng)

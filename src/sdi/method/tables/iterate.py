@@ -13,13 +13,10 @@ from sdi.method.tables.diagnostics import Agreement, agreement
 from sdi.method.tables.phase1_count import Block, make_block
 from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.phase3_search import search
-from sdi.method.tables.prepare import Prepared, prepare
+from sdi.method.tables.prepare import FEW, IN_VAIN, LONG, NEAR, Prepared, prepare
 from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Environment, Rows, World
 
-SEARCHES = 24  # at most ...
-IN_VAIN = 6  # ... fewer if so many in a row add nothing
-NEAR = 8.0  # nats below the top from which a chain may start
 MANY_PARENTS = 5  # a table of so many is mostly empty
 FEW_ROWS = 30  # for each number that a table holds
 CLEARLY = 20.0  # standard deviations of a G-statistic
@@ -121,8 +118,8 @@ def iterate(
     while stop_reason(state, settings) is None:
         rng = np.random.default_rng([seed, state.iteration, 1])
         if seen.look(state.iteration) or prepared is None:
-            first = np.random.default_rng([seed, 0, 2])
-            prepared = prepare(seen.blocks, seen.targets, world.cardinalities, clamp, settings, first)
+            given = np.random.default_rng([seed, 0, 2]), np.random.default_rng([seed, seen.when, 1])
+            prepared = prepare(seen.blocks, seen.targets, world.cardinalities, clamp, settings, *given)
         state, info = _iteration(state, prepared, seen, clamp, settings, rng)
         yield state, info
 
@@ -175,7 +172,7 @@ class Seen:
             self.environments.append(visited)
             self.blocks.append(make_block(rows, parts))
         self.interventions += len(visited)
-        self.latest = len(visited)
+        self.latest, self.when = len(visited), iteration
         return True
 
 
@@ -241,10 +238,11 @@ def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix) -> Bool
 
 def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Generator) -> list[Walk]:
     """Where chains begin: at the top, and wherever else a search ended that is nearly as high."""
-    first = Walk(problem, prepared.parents, prepared.touched, rng)
-    found = search(problem, rng, first, IN_VAIN, SEARCHES)
-    high = [walk for walk in found if walk.score > found[0].score - NEAR]
-    return [Walk(problem, high[c % len(high)].parents, high[c % len(high)].touched, rng) for c in range(chains)]
+    tops = [(each.parents, each.touched) for each in prepared.tops]
+    if len(problem.families) <= FEW:
+        found = search(problem, rng, Walk(problem, *tops[0], rng), IN_VAIN, LONG)
+        tops = [(walk.parents, walk.touched) for walk in found if walk.score > found[0].score - NEAR]
+    return [Walk(problem, *tops[c % len(tops)], rng) for c in range(chains)]
 
 
 class _Walked(NamedTuple):

@@ -20,7 +20,9 @@ from sdi.method.tables.phase2_likelihood import Likelihood, Prior, average, log_
 
 EXTENDED, LARGE = 48, 4  # sets of a size to which one more parent is added; fewer where that size is large
 CHOSEN = 6  # sets of a size to which one more is added though the table then is large; one where variables are few
-LARGEST_TABLE = 2_000  # cells that all rows are multiplied by at once
+LARGEST_TABLE = 2_000  # cells that are seen with all states of the others at once ...
+BY_PRODUCT = 80  # ... as a product of matrices, or, with so many numbers for each variable, row by row
+AT_A_TIME = 4_000_000  # cells and states that are held at once
 LARGEST_SCREEN = 120_000_000  # numbers in the matrix of all rows and states; of more rows only as many are looked at
 Array = NDArray[np.float64]
 
@@ -100,13 +102,25 @@ class Screen:
         for j in given:
             code = code * self.cardinalities[j] + self.rows[:, j]
         different, code = np.unique(code, return_inverse=True)
-        cells = np.zeros((len(self.rows), len(different) * states), dtype=np.float32)
         times = self.times if touched is None else np.where(np.append(False, touched)[self.part], 0.0, self.times)
-        cells[np.arange(len(code)), code * states + self.rows[:, child]] = times
-        counts = (cells.T @ self.seen).astype(np.float64)  # [q r, V]
+        counts = self._pairs(code * states + self.rows[:, child], len(different) * states, times)
         own = counts[:, self.first[child] : self.first[child + 1]].sum(axis=1)  # each row once, by its own state
         q = int(np.prod(self.cardinalities[given], dtype=np.int64))
         return counts.reshape(len(different), states, -1), own.reshape(len(different), states), q
+
+    def _pairs(self, cell: NDArray[np.intp], length: int, times: Array) -> Array:
+        """How often each of so many cells was seen with each state of every variable ``[length, V]``."""
+        width, many = self.seen.shape[1], len(self.cardinalities)
+        if length * width < BY_PRODUCT * many:
+            cells = np.zeros((len(cell), length), dtype=np.float32)
+            cells[np.arange(len(cell)), cell] = times
+            return np.asarray(cells.T @ self.seen, np.float64)
+        counts, step = np.zeros(length * width), max(1, AT_A_TIME // many)
+        for at in range(0, len(cell), step):
+            here = slice(at, at + step)
+            places = cell[here, None] * width + self.rows[here] + self.first[:-1]
+            counts += np.bincount(places.ravel(), np.repeat(times[here], many), minlength=len(counts))
+        return counts.reshape(length, width)
 
     def _score(self, tables: Array, combinations: Array) -> Array:
         """Log marginal likelihood of tables ``[q, r, V]`` that have so many rows each ``[V]``."""

@@ -29,7 +29,7 @@ def search(problem: Problem, rng: np.random.Generator, start: Walk | None, idle:
         cool(walk, round(STEPS * min(pace, SLOWEST)))
         found.append(walk)
         before = -np.inf if best is None else best.score
-        best = _together(best or walk, walk)
+        best = together(best or walk, walk)
         in_vain = 0 if best.score > before + SAME else in_vain + 1
         pace *= 2 ** (1 / PATIENT) if in_vain else 1
         agreeing = sum(each.score > best.score - SAME for each in found)
@@ -69,7 +69,7 @@ def climb(walk: Walk) -> None:
     walk.coldness = 1.0
 
 
-def _together(one: Walk, other: Walk) -> Walk:
+def together(one: Walk, other: Walk) -> Walk:
     """The best of two places; both stay where they are."""
     low, high = sorted((one, other), key=lambda each: each.score)
     best = Walk(high.problem, high.parents, high.touched, high.rng)

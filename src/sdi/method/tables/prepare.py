@@ -14,7 +14,7 @@ from sdi.method.tables.phase1_count import Block, Family
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
 from sdi.method.tables.phase2_score import Scores, prior_odds
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import search
+from sdi.method.tables.phase3_search import SAME, search, together
 from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Target
 
@@ -25,17 +25,25 @@ HOPELESS, HASTY = 10.0, 6.0  # nats below a subset: such a set is not considered
 CRUEL, MERCIFUL = 25.0, 150.0  # ... under BDeu alone, to which rows of touched environments may hide a true parent
 ROUNDS = 3  # times that candidates are chosen, ...
 SEARCHES = 4  # ... each time after so many searches at most: the graph only has to be roughly right
-BESIDE, SPARE_BESIDE = 2, 2
+LONG, IN_VAIN = 24, 6  # then so many at most, fewer if so many in a row add nothing; ...
+FURTHER = 6  # ... and as long as other candidates lead further up, so many times at most
+NEAR = 8.0  # nats below the top from which a chain may start
 SPARE = 3  # candidates beside those that are parents or children already
 FIRST = 1e12  # more than any gain
 
 
-class Prepared(NamedTuple):
-    """The posterior, where a search for its top has led, and the variables for which a table was too large."""
+class Top(NamedTuple):
+    """Where a search ended."""
 
-    problem: Problem
     parents: BoolMatrix
     touched: list[BoolMatrix]
+
+
+class Prepared(NamedTuple):
+    """The posterior, where searches for its top have led, and the variables for which a table was too large."""
+
+    problem: Problem
+    tops: list[Top]  # the best first, then any that are nearly as good; with few variables nobody has looked yet
     too_large: tuple[int, ...]
     alone: Screen  # of the rows left alone: among all rows variables also depend on each other through what was touched
 
@@ -56,33 +64,98 @@ def prepare(
     clamp: Clamp,
     settings: Settings,
     rng: np.random.Generator,
+    later: np.random.Generator,
 ) -> Prepared:
-    """Candidates are chosen anew beside the parents that a first search gave, until there is no better one."""
+    """Candidates are chosen anew beside the parents that searches gave, until that leads no further up.
+
+    Given are random numbers for searches while candidates are rough, and for those after.
+    """
     size = len(cardinalities)
-    limits = limits_of(size, settings)
     priors = [prior_of(block, cardinalities, settings.sample_size, settings.strengths) for block in blocks]
-    screen = Screen(blocks[0], cardinalities, priors[0])
-    gains = [screen.gains(i) if size <= FEW else _first_gains(screen, i) for i in range(size)]
-    most = size if size <= FEW else CANDIDATES
-    considered = [_weigh(i, gains[i], np.zeros(size, bool), most, blocks, priors, clamp, limits) for i in range(size)]
-    problem = assemble(blocks, priors, considered, targets, clamp, settings)
-    parents, touched = clamp.value > 0.5, problem.no_targets()
-    for turn in range(ROUNDS if size > FEW else 0):
-        start = Walk(problem, parents, touched, rng) if turn else None
-        best = search(problem, rng, start, idle=1, most=SEARCHES)[0]
-        parents, touched = best.parents, best.touched
-        missing = _overlooked(screen, considered, parents, touched[0], gains, clamp, turn)
-        if not missing:
-            break
-        for i in missing:  # those near it stay candidates, whichever way their edge points now
-            near = parents[i] | parents[:, i]
-            more = max(most, int(near.sum()) + SPARE)
-            considered[i] = _weigh(i, gains[i], near, more, blocks, priors, clamp, limits)
-        problem = assemble(blocks, priors, considered, targets, clamp, settings)
+    choice = _Choice(blocks, priors, targets, clamp, settings)
+    considered = [choice.weigh(i, choice.alone[i], np.zeros(size, bool)) for i in range(size)]
+    problem = choice.problem(considered)
+    tops = [Top(clamp.value > 0.5, problem.no_targets())]
+    if size > FEW:
+        problem, considered, tops = choice.best(considered, tops[0], rng, later)
     too_large = tuple(i for i, each in enumerate(considered) if each.too_large)
     left_alone = slice(0, int(blocks[0].starts[1]))
     alone = Block(blocks[0].rows[left_alone], blocks[0].times[left_alone], blocks[0].starts[:2])
-    return Prepared(problem, parents, touched, too_large, Screen(alone, cardinalities, priors[0]))
+    return Prepared(problem, tops, too_large, Screen(alone, cardinalities, priors[0]))
+
+
+class _Climbed(NamedTuple):
+    """Where an attempt has led, with which candidates, and whether some search came to the best place on its own."""
+
+    problem: Problem
+    considered: list[Weighed]
+    tops: list[Top]
+    agreed: bool
+
+
+class _Choice:
+    """Candidates among many variables: chosen, searched with, and chosen anew."""
+
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        priors: Sequence[Prior],
+        targets: Sequence[Sequence[Target | None]],
+        clamp: Clamp,
+        settings: Settings,
+    ) -> None:
+        self.blocks, self.priors, self.targets, self.clamp, self.settings = blocks, priors, targets, clamp, settings
+        cardinalities = tuple(len(each) for each in priors[0].shares)
+        self.size = len(cardinalities)
+        self.limits = limits_of(self.size, settings)
+        self.screen = Screen(blocks[0], cardinalities, priors[0])
+        self.alone = [self.screen.gains(i) for i in range(self.size)]
+
+    def weigh(self, i: int, gains: NDArray[np.float64], near: NDArray[np.bool_]) -> Weighed:
+        """With candidates that are `near` and others that tell most."""
+        most = self.size if self.size <= FEW else max(CANDIDATES, int(near.sum()) + SPARE)
+        return _weigh(i, gains, near, most, self.blocks, self.priors, self.clamp, self.limits)
+
+    def problem(self, considered: Sequence[Weighed]) -> Problem:
+        return assemble(self.blocks, self.priors, considered, self.targets, self.clamp, self.settings)
+
+    def best(
+        self, considered: list[Weighed], start: Top, rng: np.random.Generator, later: np.random.Generator
+    ) -> tuple[Problem, list[Weighed], list[Top]]:
+        """Of one attempt, or, where its searches did not agree, of two: the best that can be put together from them."""
+        one = self._attempt(list(considered), start, rng, later)
+        if one.agreed:
+            return one[:3]
+        two = self._attempt(list(considered), start, rng, later)
+        edges = one.tops[0].parents | two.tops[0].parents
+        differ = one.tops[0].parents != two.tops[0].parents
+        both = list(one.considered)
+        for i in np.flatnonzero((differ | differ.T).any(axis=1)).tolist():
+            both[i] = self.weigh(i, self.alone[i], edges[i] | edges[:, i])
+        problem = self.problem(both)
+        found = together(*(Walk(problem, *each.tops[0], later) for each in (one, two)))
+        return problem, both, [Top(found.parents, found.touched)]
+
+    def _attempt(
+        self, considered: list[Weighed], start: Top, rng: np.random.Generator, later: np.random.Generator
+    ) -> _Climbed:
+        """Candidates are chosen anew beside the parents that searches gave, until that leads no further up."""
+        gains, problem = [each.copy() for each in self.alone], self.problem(considered)
+        tops, score, agreed = [start], -np.inf, False
+        for turn, (idle, most) in enumerate([(1, SEARCHES)] * ROUNDS + [(IN_VAIN, LONG)] + [(0, 0)] * FURTHER):
+            by = rng if turn < ROUNDS else later
+            found = search(problem, by, Walk(problem, *tops[0], by) if turn else None, idle, most)
+            high = [Top(each.parents, each.touched) for each in found if each.score > found[0].score - NEAR]
+            tops, before, score = high + tops[1:] * (turn > ROUNDS), score, found[0].score
+            if turn > ROUNDS and score < before + SAME:
+                break
+            if turn == ROUNDS:
+                agreed = any(each.score > score - SAME for each in found[1:])
+            parents, touched = tops[0]
+            for i in _overlooked(self.screen, considered, parents, touched[0], gains, self.clamp, turn):
+                considered[i] = self.weigh(i, gains[i], parents[i] | parents[:, i])  # whichever way edges point now
+            problem = self.problem(considered)
+        return _Climbed(problem, considered, tops, agreed)
 
 
 def limits_of(size: int, settings: Settings) -> Limits:
@@ -110,21 +183,6 @@ def _weigh(
     found = consider(i, (*first, *others), len(first), blocks, priors, cardinalities, limits)
     given = zip(blocks, priors, found.counts, strict=True)
     return Weighed(found.family, [Scores(found.family, *each) for each in given], found.too_large)
-
-
-def _first_gains(screen: Screen, i: int) -> NDArray[np.float64]:
-    """What each variable tells about i, those first that tell most beside the best ones.
-
-    Effects of a variable may all tell more about it than a cause does; beside the best of them the cause stands out.
-    """
-    gains = screen.gains(i)
-    result, best = gains.copy(), [int(gains.argmax())]
-    for step in range(BESIDE):
-        beside = screen.gains(i, tuple(best))
-        added = np.argsort(-beside)[:SPARE_BESIDE]
-        result[added] = np.where(beside[added] > 0, beside[added] + FIRST / 2 ** (BESIDE - step), result[added])
-        best.append(int(beside.argmax()))
-    return result
 
 
 def _overlooked(
