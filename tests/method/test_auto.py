@@ -11,7 +11,6 @@ import pytest
 
 from sdi.method import auto
 from sdi.method.auto import (
-    LOOKS,
     State,
     _blind,
     believed,
@@ -226,32 +225,27 @@ def test_networks_are_wanted_where_a_table_is_strained_and_they_need_not_be_wait
     assert wants_networks(huge, patient)
 
 
-def test_endless_world_whose_tables_are_strained_is_left_to_networks_after_some_looks() -> None:
+def test_endless_world_whose_tables_are_strained_is_left_to_networks() -> None:
     state = initial_state(easy(), QUICK, 0)
-    looked = state.tables._replace(iteration=LOOKS, finite=False, strained=np.array([False, True, False]))
-    handed = state._replace(tables=looked)
-    assert is_handed_over(handed, QUICK)
-    for spared in (
-        looked._replace(iteration=LOOKS - 1),
-        looked._replace(finite=True),
-        looked._replace(strained=np.zeros(3, bool)),
-    ):
+    looked = state.tables._replace(iteration=1, finite=False, strained=np.array([False, True, False]))
+    assert is_handed_over(state._replace(tables=looked), QUICK)
+    for spared in (looked._replace(finite=True), looked._replace(strained=np.zeros(3, bool))):
         assert not is_handed_over(state._replace(tables=spared), QUICK)
 
 
 def test_tables_that_were_left_are_not_taken_up_again() -> None:
     """A run that goes on after it is the same as one that never stopped."""
-    world = named_world("collider6", rng=np.random.default_rng(0), redrawn=True)
-    settings = Settings(**{**vars(QUICK), "iterations": LOOKS + 2, "observational_rows": 400})
-    states = [state for state, _ in iterate(world, settings, None, 1)]
+    world = named_world("chain3", rng=np.random.default_rng(0), categories=6, redrawn=True)
+    states = [state for state, _ in iterate(world, QUICK, None, 1)]
     last_of_tables = max(k for k, state in enumerate(states) if state.neural is None)
-    assert [state.tables.iteration for state in states] == [*range(1, LOOKS + 1), *[LOOKS] * (len(states) - LOOKS)]
+    assert states[0].tables.strained.any()
+    assert [state.tables.iteration for state in states] == [1] * 4
     assert states[-1].neural is not None
     assert np.isfinite(states[-1].verdict).all()
     for k in (last_of_tables, last_of_tables + 1):
-        again = [state for state, _ in iterate(world, settings, None, 1, states[k])]
+        again = [state for state, _ in iterate(world, QUICK, None, 1, states[k])]
         assert [bits(state) for state in again] == [bits(state) for state in states[k + 1 :]]
-    assert stop_reason(states[-1], settings) is not None
+    assert stop_reason(states[-1], QUICK) is not None
 
 
 def test_run_cut_short_by_seconds_before_the_verdict_keeps_the_tables() -> None:

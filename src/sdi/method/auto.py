@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # it brings in JAX, which takes a second that tables do not n
 
 
 AFFORDABLE = 400  # variables times the states of the largest: networks then need minutes
-LOOKS = 4  # at new rows, after which strained tables that have not settled are not waited for
 
 
 class State(NamedTuple):
@@ -91,9 +90,8 @@ def wants_networks(state: State, settings: Settings) -> bool:
 
 
 def is_handed_over(state: State, settings: Settings) -> bool:
-    """Whether tables that could look at new rows for long are left to networks. Each look costs more than the last."""
-    many = not state.tables.finite and state.tables.iteration >= LOOKS
-    return many and wants_networks(state, settings)
+    """Whether tables that could look at new rows for long are left to networks: each look costs more than the last."""
+    return not state.tables.finite and wants_networks(state, settings)
 
 
 def iterate(
