@@ -53,7 +53,7 @@ def isolated(folder: Path, rows: Path, task: dict[str, Any], wall_seconds: float
             process.wait()
             raise
     seconds = used.ru_utime + used.ru_stime
-    late = late or (code in (-signal.SIGXCPU, -signal.SIGKILL) and seconds > task["seconds"] - 2)
+    late = late or code == -signal.SIGXCPU or (code == -signal.SIGKILL and seconds > task["seconds"] - 2)
     status, found, message = _verdict(code, late, answer, errors.read_text(errors="replace"))
     return Outcome(status, found, message, seconds, used.ru_maxrss / 1024)
 

@@ -40,6 +40,11 @@ How to read it
 - CPU s is the median over seeds, importing excluded, one thread. MB is the largest memory of the process.
 - In the figures a square is told the observational rows only, a circle all rows, a triangle the targets too; ours have
   a black edge.
+- sdi_paper, this library's preset of the paper, is not in the tables: it stops after 500 iterations, and one takes 25
+  CPU s on 8 binary variables. Runs of it on three variables are in [results.md](results.md).
+- Rows of ours come from several states of the code, in the column `version` of the CSV; the latest of each case and
+  seed is shown. Where it is not of the latest state, tables may have changed since where some have more than 20,000
+  cells, the default where networks had not settled.
 - Where a method has run with fewer seeds than another, its mean is over those: the columns by seed tell which.
 - A run that failed is shown by t (out of time), m (out of memory) or x (an error), and means are over the others.
 """

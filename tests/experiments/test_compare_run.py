@@ -97,6 +97,7 @@ def test_failures_are_repeated_on_request_alone(results: Path, tmp_path: Path) -
     ("name", "limits"),
     [
         ("spin", Limits(seconds=3, memory_gb=2, wall_factor=100)),  # CPU seconds
+        ("told_so", Limits(seconds=60, memory_gb=2, wall_factor=100)),  # CPU seconds by another count
         ("sleep", Limits(seconds=60, memory_gb=2, wall_factor=0.05)),  # the clock on the wall
     ],
 )
