@@ -146,7 +146,7 @@ class _Choice:
             by = rng if turn < ROUNDS else later
             found = search(problem, by, Walk(problem, *tops[0], by) if turn else None, idle, most)
             high = [Top(each.parents, each.touched) for each in found if each.score > found[0].score - NEAR]
-            tops, before, score = high + tops[1:] * (turn > ROUNDS), score, found[0].score
+            tops, before, score = [*high, *(tops[1:] if turn > ROUNDS else [])], score, found[0].score
             if turn > ROUNDS and score < before + SAME:
                 break
             if turn == ROUNDS:
