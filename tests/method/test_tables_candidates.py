@@ -348,9 +348,9 @@ def test_parent_that_tells_nothing_alone_becomes_a_candidate_beside_another(
     assert np.flatnonzero(found.tops[0].parents[0]).tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("agreed", [True, False])
+@pytest.mark.parametrize(("agreed", "largest", "attempts"), [(True, 20, 1), (False, 20, 2), (False, 19, 1)])
 def test_searches_that_do_not_agree_are_tried_again_and_the_best_of_both_is_kept(
-    agreed: bool, monkeypatch: pytest.MonkeyPatch
+    agreed: bool, largest: int, attempts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each attempt has one effect right and the other without its cause: put together they have both."""
     rng = np.random.default_rng(5)
@@ -371,11 +371,12 @@ def test_searches_that_do_not_agree_are_tried_again_and_the_best_of_both_is_kept
         return done._replace(tops=[prepare.Top(graph, done.problem.no_targets())], agreed=agreed)
 
     monkeypatch.setattr(prepare._Choice, "_attempt", attempt)
+    monkeypatch.setattr(prepare, "AGAIN", largest)
     found = prepare.prepare([block], [[]], (2,) * 20, clamp, Settings(), rng, rng)
-    assert len(tried) == (1 if agreed else 2)
+    assert len(tried) == attempts
     assert tried[0].tops[0].parents[[0, 2], [1, 3]].all()
     assert found.tops[0].parents[0, 1]
-    assert found.tops[0].parents[2, 3] == (not agreed)
+    assert found.tops[0].parents[2, 3] == (attempts == 2)
 
 
 @pytest.mark.parametrize("touched", [None, (True, False)])

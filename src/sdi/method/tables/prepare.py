@@ -27,6 +27,7 @@ ROUNDS = 3  # times that candidates are chosen, ...
 SEARCHES = 4  # ... each time after so many searches at most: the graph only has to be roughly right
 LONG, IN_VAIN = 24, 6  # then so many at most, fewer if so many in a row add nothing; ...
 FURTHER = 6  # ... and as long as other candidates lead further up, so many times at most
+AGAIN = 100  # variables up to which all of that is done a second time where searches disagree
 NEAR = 8.0  # nats below the top from which a chain may start
 SPARE = 3  # candidates beside those that are parents or children already
 FIRST = 1e12  # more than any gain
@@ -124,7 +125,7 @@ class _Choice:
     ) -> tuple[Problem, list[Weighed], list[Top]]:
         """Of one attempt, or, where its searches did not agree, of two: the best that can be put together from them."""
         one = self._attempt(list(considered), start, rng, later)
-        if one.agreed:
+        if one.agreed or self.size > AGAIN:
             return one[:3]
         two = self._attempt(list(considered), start, rng, later)
         edges = one.tops[0].parents | two.tops[0].parents
