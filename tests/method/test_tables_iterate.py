@@ -188,7 +188,7 @@ def test_scores_of_redraws_add_up(strengths: int) -> None:
 
     def problem_of(which: slice) -> Any:
         rng = np.random.default_rng(0)
-        return prepare(seen.blocks[which], seen.targets[which], world.cardinalities, clamp, settings, rng).problem
+        return prepare(seen.blocks[which], seen.targets[which], world.cardinalities, clamp, settings, rng, rng).problem
 
     together, alone = problem_of(slice(None)), [problem_of(slice(b, b + 1)) for b in range(3)]
     rng = np.random.default_rng(1)

@@ -44,7 +44,7 @@ def make_problem(
     seen = [make_block(*world_rows(size, cards, seed + b)) for b in range(blocks)]
     chosen = Settings(sample_size=1.0, expected_parents=1.0, strengths=strengths, **changes)
     rng = np.random.default_rng(seed)
-    return prepare(seen, [list(declared)] * blocks, cards, known.clamp(names), chosen, rng).problem
+    return prepare(seen, [list(declared)] * blocks, cards, known.clamp(names), chosen, rng, rng).problem
 
 
 def start(problem: Problem, seed: int = 0) -> Walk:
