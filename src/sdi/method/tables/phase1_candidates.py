@@ -1,7 +1,7 @@
 """Phase 1: which parents, and which sets of them, are considered for each variable.
 
 With few variables all of them; with many those that tell most about it, first on their own, later beside the parents
-that it has by then. All pairs are counted at once, as a product of matrices.
+that it has by then. All pairs are counted at once, as a product of matrices or row by row.
 
 Legend: R rows, M variables, V states of all variables together, q combinations of parents, r states of the child.
 """
