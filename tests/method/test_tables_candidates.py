@@ -11,9 +11,10 @@ from test_tables_exact import marginal
 from sdi import graphs
 from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
-from sdi.method.tables import phase1_candidates, phase1_count, prepare
-from sdi.method.tables.phase1_candidates import Considered, Limits, Screen, choose_candidates, consider
+from sdi.method.tables import phase1_candidates, phase1_count, phase1_screen, prepare
+from sdi.method.tables.phase1_candidates import Considered, Limits, choose_candidates, consider
 from sdi.method.tables.phase1_count import Block, Family, make_block
+from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Bdeu, Likelihood, Prior, prior_of
 
 CARDS = (3, 2, 4, 2)
@@ -80,7 +81,7 @@ def test_gain_is_the_difference_of_marginal_likelihoods(parents: tuple[int, ...]
 def test_screen_of_too_many_rows_looks_at_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     cards = (30, 2, 40, 2)
     rows = random_rows(600, cards=cards)
-    monkeypatch.setattr(phase1_candidates, "LARGEST_SCREEN", 200 * sum(cards))
+    monkeypatch.setattr(phase1_screen, "LARGEST_SCREEN", 200 * sum(cards))
     screen = screen_of(make_block(rows, []), cards)
     assert screen.seen.size <= 200 * sum(cards)
     expected = marginal(rows[::3], 1, [0], cards) - marginal(rows[::3], 1, [], cards)
@@ -388,8 +389,8 @@ def test_pairs_are_counted_row_by_row_as_by_a_product(
     asked = None if touched is None else np.array(touched)
     found = []
     for limit, at_a_time in ((0, 10**6), (0, 50), (10**9, 1)):
-        monkeypatch.setattr(phase1_candidates, "BY_PRODUCT", limit)
-        monkeypatch.setattr(phase1_candidates, "AT_A_TIME", at_a_time)
+        monkeypatch.setattr(phase1_screen, "BY_PRODUCT", limit)
+        monkeypatch.setattr(phase1_screen, "AT_A_TIME", at_a_time)
         found.append([screen.gains(i, parents, asked).tolist() for i, parents in ((1, ()), (0, (3,)), (2, (1, 3)))])
     assert found[0] == found[1] == found[2]
 

@@ -11,8 +11,9 @@ from test_tables_exact import Extending, own_marginal
 from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
 from sdi.method.tables import phase1_count
-from sdi.method.tables.phase1_candidates import Limits, Screen, consider
+from sdi.method.tables.phase1_candidates import Limits, consider
 from sdi.method.tables.phase1_count import Block, Family, make_block
+from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Likelihood, Prior, prior_of
 from sdi.method.tables.phase2_score import Scores, graph_score
 from sdi.method.tables.prepare import prepare

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sdi.graphs import BoolMatrix
 from sdi.method.beliefs import Clamp
 from sdi.method.settings import Settings
-from sdi.method.tables.phase1_candidates import Limits, Screen, choose_candidates, consider
+from sdi.method.tables.phase1_candidates import Limits, choose_candidates, consider
 from sdi.method.tables.phase1_count import Block, Family
+from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
 from sdi.method.tables.phase2_score import Scores, prior_odds
 from sdi.method.tables.phase3_sample import Walk
