@@ -9,6 +9,7 @@ A run that is in the CSV with the same settings is not run again. One thread; st
 
 import argparse
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
@@ -217,13 +218,15 @@ def one(name: str, row: Row, world: str, seed: int) -> dict[str, Any]:
         "row": name,
         "world": world,
         "seed": seed,
-        "settings": settings_hash(settings),
+        "settings": settings_hash(settings, world),
         "shd": metrics.shd(parents, truth),
         "hamming": metrics.hamming(parents, truth),
         "errors": " ".join(wrong),
         "targets_right": round(float(np.mean(right)), 4),
         "targets_exact": round(float(np.mean(exact)), 4),
-        "targets_ceiling": round(ceiling(simulated, 400, row.freeze[2] if row.freeze else 500, seed), 4),
+        "targets_ceiling": round(
+            ceiling(simulated, 400, row.freeze[2] if row.freeze else settings.rows_of_each(len(given.names)), seed), 4
+        ),
         "environments": len(right),
         "cpu_seconds": round(cpu, 1),
         "compile_seconds": round(max(cold - warm, 0.0), 1),
@@ -260,7 +263,14 @@ OF_TABLES = {
 }
 
 
-def settings_hash(settings: sdi.Settings) -> str:
+@functools.cache
+def variables_of(world: str) -> int:
+    return len(sdi.named_world(world, rng=np.random.default_rng(0)).names)
+
+
+def settings_hash(settings: sdi.Settings, world: str) -> str:
+    """Of what is used there: rows of an intervention depend on how many variables there are."""
+    settings = dataclasses.replace(settings, rows_per_intervention=settings.rows_of_each(variables_of(world)))
     used = {name: value for name, value in dataclasses.asdict(settings).items() if name not in OF_TABLES}
     return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()[:8]
 
@@ -270,10 +280,10 @@ def run(names: list[str], worlds: list[str] | None, seeds: list[int], path: Path
     for seed in seeds:
         for name in names:
             row = ROWS[name]
-            mark = settings_hash(sdi.Settings(method="neural", **row.settings))
             for world in row.worlds:
                 if worlds and world not in worlds:
                     continue
+                mark = settings_hash(sdi.Settings(method="neural", **row.settings), world)
                 done = {(r["row"], r["world"], r["seed"], r["settings"]) for r in read(path)}
                 if (name, world, str(seed), mark) in done:
                     continue
@@ -290,8 +300,8 @@ def _place(row: dict[str, str]) -> tuple[int, int]:
 
 def summary(path: Path) -> str:
     """One line for each row and world with today's settings: every seed's Hamming distance, worst, targets, CPU."""
-    now = {name: settings_hash(sdi.Settings(method="neural", **row.settings)) for name, row in ROWS.items()}
-    rows = [r for r in read(path) if r["settings"] == now.get(r["row"])]
+    now = {name: sdi.Settings(method="neural", **row.settings) for name, row in ROWS.items()}
+    rows = [r for r in read(path) if r["row"] in now and r["settings"] == settings_hash(now[r["row"]], r["world"])]
     latest = {(r["row"], r["world"]): r["settings"] for r in sorted(rows, key=_place)}
     lines = [
         "| row | world | target | Hamming, by seed | worst | targets right (ceiling) | CPU s (compilation apart) |"

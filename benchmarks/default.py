@@ -65,7 +65,7 @@ def summary(path: Path = RESULTS, networks: Path = accuracy.RESULTS) -> str:
         place.setdefault(each["method"], {})[int(each["seed"])] = each
     for each in read(networks):
         settings = sdi.Settings(method="neural", **accuracy.ROWS[each["row"]].settings)
-        if each["settings"] == accuracy.settings_hash(settings) and (each["row"], each["world"]) in rows:
+        if each["settings"] == accuracy.settings_hash(settings, each["world"]) and (each["row"], each["world"]) in rows:
             rows[each["row"], each["world"]].setdefault("neural", {})[int(each["seed"])] = each
     lines = [
         "| row | world | seeds | tables | networks | default | trusted | worse by at most | CPU s of default |",

@@ -1,5 +1,6 @@
 """Where the rows are the same every time: shorter fits, more decay, targets found once, and a stop that can wait."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -101,6 +102,31 @@ def test_clear_targets_are_looked_for_again_only_if_need_be(
     assert looked == ([(SIZE, 100, SIZE)] if again else []), "30 rows are padded to 100, not to 500"
     np.testing.assert_array_equal(info.targets, 0 * clear if again else clear)
     np.testing.assert_array_equal(state.targets, info.targets)
+
+
+@pytest.mark.parametrize(("asked", "for_targets", "for_edges"), [(None, 700, 500), (600, 600, 600)])
+def test_edges_are_scored_by_fewer_rows_than_targets_where_variables_are_few(
+    asked: int | None, for_targets: int, for_edges: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any of the rows, not the first: a table may have been sorted."""
+    seen: dict[str, Any] = {}
+    names, rows = ("A", "B", "C"), np.sort(rows_of(650, 1)[:, :3], axis=0)
+    world = Dataset(names, (("0", "1"),) * 3, rows_of(300)[:, :3], (FiniteEnvironment("e", rows),))
+
+    def find(weights: Any, observed: Any, size: Any, rows: Any, *others: Any) -> Any:
+        seen["targets"] = rows.shape[1]
+        return jnp.zeros((1, 3))
+
+    def gains(weights: Any, rows: Any, real: Any, *others: Any) -> Any:
+        seen["edges"], seen["mean"] = rows.shape[1], float(np.asarray(rows)[0].mean())
+        return original(weights, rows, real, *others)
+
+    original = phases.gains
+    monkeypatch.setattr(phases, "find_targets", find)
+    monkeypatch.setattr(phases, "gains", gains)
+    next(iter(loop.iterate(world, replace(TINY, rows_per_intervention=asked))))
+    assert (seen["targets"], seen["edges"]) == (for_targets, for_edges)
+    assert seen["mean"] == pytest.approx(rows.mean(), abs=0.06)
 
 
 # ------------------------------------------------------------------------------------------------------------ stop

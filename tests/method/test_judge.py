@@ -233,22 +233,40 @@ def test_true_graph_predicts_better_whichever_method_has_it(wrong: str) -> None:
     assert verdict.neural > verdict.tables + 0.01
 
 
-def test_same_graph_predicts_nearly_the_same_with_either_mechanism() -> None:
-    verdict = judge(chain_sample(), CHAIN, CHAIN, QUICK, seed=0)
-    assert verdict.tables == pytest.approx(verdict.neural, abs=0.05)
+def test_only_variables_with_other_parents_tell_graphs_apart() -> None:
+    """Every other one adds exactly as much to both."""
+    sample, short = chain_sample(), WRONG["an edge short"]
+    same = judge(sample, CHAIN, CHAIN, QUICK, seed=0)
+    assert (same.tables, same.error) == (same.neural, 0)
+    verdict, rows = judge(sample, CHAIN, short, QUICK, seed=0), np.concatenate(sample.held_out)
+    alone = untouched(sample, CHAIN, QUICK) * untouched(sample, short, QUICK)
+    weights = np.repeat(alone, [len(each) for each in sample.held_out], axis=0)
+    of_last = [
+        max(
+            float((predicted[:, 2] * weights[:, 2]).sum())
+            for predicted in (
+                by_tables(sample.observed, rows, graph, CARDS, QUICK.sample_size, QUICK.strengths),
+                by_networks(sample.observed, rows, graph, CARDS, QUICK, 0),
+            )
+        )
+        for graph in (CHAIN, short)
+    ]
+    assert verdict.neural - verdict.tables == pytest.approx((of_last[1] - of_last[0]) / weights.sum(), rel=1e-4)
 
 
-def test_verdict_is_the_mean_over_variables_left_alone_with_the_better_mechanism() -> None:
+def test_verdict_is_the_mean_over_variables_left_alone_each_with_its_better_mechanism() -> None:
     sample = small_sample([(0,), (1, 2)])
     rows = np.concatenate(sample.held_out)
-    means = []
+    sums = []  # of each variable, by kind
     for predicted in (
         by_tables(sample.observed, rows, CHAIN, CARDS, QUICK.sample_size, QUICK.strengths),
         by_networks(sample.observed, rows, CHAIN, CARDS, QUICK, 0),
     ):
-        means.append(np.concatenate([predicted[:5, 1:].ravel(), predicted[5:, 0]]).mean())
-    assert abs(means[0] - means[1]) > 1e-6
-    assert judge(sample, CHAIN, CHAIN, QUICK, seed=0) == pytest.approx((max(means), max(means), 0.0), rel=1e-5)
+        sums.append([predicted[5:, 0].sum(), predicted[:5, 1].sum(), predicted[:5, 2].sum()])
+    assert (np.abs(np.subtract(*sums)) > 1e-6).all()
+    count = len(rows[5:]) + 2 * 5
+    mean = np.max(sums, axis=0).sum() / count
+    assert judge(sample, CHAIN, CHAIN, QUICK, seed=0) == pytest.approx((mean, mean, 0.0), rel=1e-5)
 
 
 def test_error_of_a_verdict_is_that_of_the_mean_over_rows() -> None:

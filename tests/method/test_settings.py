@@ -38,13 +38,21 @@ def test_paper_preset_has_the_momentum_and_limits_that_the_paper_states() -> Non
     paper = Settings.paper()
     assert paper.fit_betas[0] == 0.9
     assert paper.belief_betas[0] == 0.1
-    assert 500 <= paper.rows_per_intervention <= 2000
+    assert 500 <= (paper.rows_per_intervention or 0) <= 2000
     assert paper.all_interventions is None
     assert paper.seconds is None
 
 
 def test_paper_preset_does_not_know_the_targets() -> None:
     assert Settings.paper().targets in ("deterioration", "likelihood")
+
+
+@pytest.mark.parametrize(("variables", "rows"), [(1, 20_000), (3, 2222), (5, 800), (8, 500), (9, 500), (1041, 500)])
+def test_few_variables_are_given_more_rows_of_each_intervention(variables: int, rows: int) -> None:
+    assert Settings().rows_scored == 500
+    assert Settings(rows_per_intervention=70).rows_scored == 70
+    assert Settings().rows_of_each(variables) == rows
+    assert Settings(rows_per_intervention=70).rows_of_each(variables) == 70
 
 
 def test_preset_takes_changes() -> None:

@@ -59,7 +59,7 @@ def take_sample(world: World, settings: Settings, seed: int) -> Sample:
         observed = studied.observe(most, rng)
     else:
         count = settings.interventions or max(16, 2 * len(world.names))
-        visited, most = tuple(studied.intervene(rng) for _ in range(count)), settings.rows_per_intervention
+        visited, most = tuple(studied.intervene(rng) for _ in range(count)), settings.rows_of_each(len(world.names))
         observed = studied.observe(settings.observational_rows or settings.fit_steps * settings.batch, rng)
     parts, held_out = [], []
     for each in visited:
@@ -106,23 +106,25 @@ class Verdict(NamedTuple):
 def judge(sample: Sample, tables: BoolMatrix, neural: BoolMatrix, settings: Settings, seed: int) -> Verdict:
     """How well the graph of each predicts the held-out rows, over variables that by both were left alone.
 
-    With either kind of mechanism, whichever does better on it: graphs are compared, not smoothness.
+    Each mechanism is of the kind that does better for that variable: graphs are compared, not smoothness, and where
+    both have the same parents neither is ahead.
     """
     from sdi.method.neural.predict import log_predictive as by_networks
     from sdi.method.tables.predict import log_predictive as by_tables
 
     alone = untouched(sample, tables, settings) * untouched(sample, neural, settings)  # [E, M]
     weights = np.repeat(alone, [len(rows) for rows in sample.held_out], axis=0)
-    rows, total = np.concatenate(sample.held_out), max(float(weights.sum()), 1e-9)
+    weights /= max(float(weights.sum()), 1e-9)
+    rows = np.concatenate(sample.held_out)
 
     def worth(graph: BoolMatrix) -> NDArray[np.float64]:
-        """What each row adds to the mean ``[R]``."""
+        """What each value adds to the mean ``[R, M]``."""
         priors = settings.sample_size, settings.strengths
-        of_tables = by_tables(sample.observed, rows, graph, sample.cardinalities, *priors)
-        of_networks = by_networks(sample.observed, rows, graph, sample.cardinalities, settings, seed)
-        return max(((each * weights).sum(axis=1) / total for each in (of_tables, of_networks)), key=np.sum)
+        of_tables = by_tables(sample.observed, rows, graph, sample.cardinalities, *priors) * weights
+        of_networks = by_networks(sample.observed, rows, graph, sample.cardinalities, settings, seed) * weights
+        return np.where(of_networks.sum(axis=0) > of_tables.sum(axis=0), of_networks, of_tables)
 
-    by_row = worth(tables), worth(neural)
+    by_row = worth(tables).sum(axis=1), worth(neural).sum(axis=1)
     ends = np.cumsum([len(each) for each in sample.held_out])[:-1]
     parts = np.split(by_row[1] - by_row[0], ends)  # by environment: what differs between these is no chance
     error = float(np.sqrt(sum(len(part) * np.var(part) for part in parts)))

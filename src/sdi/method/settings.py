@@ -7,6 +7,7 @@ Method = Literal["auto", "tables", "neural"]
 Targets = Literal["likelihood-ratio", "deterioration", "likelihood", "known", "random", "ignored"]
 Estimator = Literal["flips", "draws", "ratio", "paper"]
 Masks = Literal["row", "batch"]
+ENOUGH_ROWS, ROWS_OF_FEW = 500, 20_000  # of an intervention; and of one for each pair, where variables are few
 
 
 def _symbol(default: Any, symbol: str, text: str) -> Any:
@@ -22,7 +23,9 @@ class Settings:
     # The loop
     iterations: int = _symbol(60, "I", "times round the three phases, at most")
     interventions: int | None = _symbol(None, "Q", "interventions in an iteration; None is max(16, 2 M)")
-    rows_per_intervention: int = _symbol(500, "", "rows that are taken from one intervention, at most")
+    rows_per_intervention: int | None = _symbol(
+        None, "", "rows that are taken from one intervention, at most; None is max(500, 20000 / M^2)"
+    )
     observational_rows: int | None = _symbol(50_000, "", "rows observed for an iteration, at most; None is F times B")
     all_interventions: int | None = _symbol(None, "I Q", "interventions in the whole run, at most; None is no limit")
 
@@ -109,6 +112,15 @@ class Settings:
                 raise ValueError(f"{name} must be a number above 0; got {getattr(self, name)}")
         if not 0 < self.margin < 0.5:
             raise ValueError(f"margin must lie between 0 and 0.5; got {self.margin}")
+
+    def rows_of_each(self, variables: int) -> int:
+        """Rows that are taken from one intervention, at most."""
+        return self.rows_per_intervention or max(ENOUGH_ROWS, ROWS_OF_FEW // variables**2)
+
+    @property
+    def rows_scored(self) -> int:
+        """Rows of one intervention by which edges are scored, at most; more only help to tell targets apart."""
+        return self.rows_per_intervention or ENOUGH_ROWS
 
     @classmethod
     def paper(cls, **changes: Any) -> "Settings":

@@ -30,7 +30,7 @@ class Gathered(NamedTuple):
 
 def gather(world: World, count: int, rng: np.random.Generator, settings: Settings) -> Gathered:
     """`count` interventions. They do not depend on beliefs, so all can be made before the first is learnt from."""
-    limit = settings.rows_per_intervention
+    limit = settings.rows_of_each(len(world.names))
     visited = tuple(world.intervene(rng) for _ in range(count))
     pools = [make_pool(each.observe(limit, rng), world.cardinalities, settings.batch, limit) for each in visited]
     stacked = jax.tree.map(lambda *each: np.stack(each), *pools)

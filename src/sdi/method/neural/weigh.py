@@ -23,8 +23,12 @@ def weigh(
     world, weights, observed, size, probabilities, clamp, known, part = scene
     to_target, to_gains, to_order = jax.random.split(key, 3)
     visited = _environments(world, count, rng, part)
-    parts = [each.observe(settings.rows_per_intervention, rng) for each in visited]
-    rows, real = _padded(parts, _length(parts, world, settings))
+    most = settings.rows_of_each(len(world.names))
+    parts = [each.observe(most, rng) for each in visited]
+    rows, real = _padded(parts, _length(parts, world, most))
+    scored = (rows, real)
+    if rows.shape[1] > settings.rows_scored:
+        scored = _padded([_some(each, settings.rows_scored, rng) for each in parts], settings.rows_scored)
     # What is all but decided is taken as decided: one chance in 500, times thousands of rows, would outweigh the rest.
     sharp = _rounded(probabilities)
     if known is None:
@@ -34,9 +38,9 @@ def weigh(
     given = declared(visited, settings.targets, len(world.names))
     touched = jnp.where(jnp.isnan(given), guess, given)
     if part is None:
-        worth, looked = gains(weights, rows, real, sharp, to_gains, settings), None
+        worth, looked = gains(weights, *scored, sharp, to_gains, settings), None
     else:
-        worth = gains_by_network(weights, rows, real, sharp, part.columns, to_gains)
+        worth = gains_by_network(weights, *scored, sharp, part.columns, to_gains)
         looked = looked_at(part.columns)
     fresh = not world.environments
     share = 1.0 if fresh else len(world.environments) / len(visited)
@@ -60,11 +64,15 @@ def _environments(world: World, count: int, rng: np.random.Generator, part: Part
     return tuple(world.environments[k] for k in sorted(rng.choice(len(world.environments), count, replace=False)))
 
 
-def _length(parts: list[Rows], world: World, settings: Settings) -> int:
+def _length(parts: list[Rows], world: World, most: int) -> int:
     """One length for all iterations, so one compilation; on a finite table no longer than it need be, or hardly."""
     if not world.environments:
-        return settings.rows_per_intervention
-    return min(settings.rows_per_intervention, ROUND * -(-max(map(len, parts)) // ROUND))
+        return most
+    return min(most, ROUND * -(-max(map(len, parts)) // ROUND))
+
+
+def _some(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
+    return rows if len(rows) <= most else rows[rng.choice(len(rows), most, replace=False)]
 
 
 def _padded(parts: list[Rows], length: int) -> tuple[jax.Array, jax.Array]:

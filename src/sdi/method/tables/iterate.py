@@ -162,7 +162,7 @@ class Seen:
                 count = min(count, settings.all_interventions - self.interventions)
             visited = tuple(studied.intervene(rng) for _ in range(count))
             rows = studied.observe(settings.observational_rows or settings.fit_steps * settings.batch, rng)
-            parts = [each.observe(settings.rows_per_intervention, rng) for each in visited]
+            parts = [each.observe(settings.rows_of_each(len(world.names)), rng) for each in visited]
         if studied is world and self.blocks:  # the same mechanisms: more rows of one block
             self._rows, self._parts = [*self._rows, rows], self._parts + parts
             self.environments = [(*self.environments[0], *visited)]
