@@ -1,9 +1,10 @@
 """sdi itself: this library's presets and methods, on the same rows as the others.
 
-Options: `preset` (default, paper) and any field of `sdi.Settings`. A run stops at four fifths of its CPU seconds (of the
-paper's preset, whose iterations are long, at half) with what it believes then, and the note says so. The note also names the method whose graph this is, and, where both were
-tried, how well each predicts held-out rows (mean log-likelihood of a value). Categories are passed as codes and are
-nominal. With targets known they are declared in the dataset; a redrawn world is given as it is, without end.
+Options: `preset` (default, paper) and any field of `sdi.Settings`. A run stops at four fifths of its CPU seconds (the
+paper's preset, whose iterations are long, at half of them) with what it believes then, and the note says so. The note
+also names the method whose graph this is, and, where both were tried, how well each predicts held-out rows (mean
+log-likelihood of a value). Categories are passed as codes and are nominal. With targets known they are declared in the
+dataset; a redrawn world is given as it is, without end.
 """
 
 from typing import Any

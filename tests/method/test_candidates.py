@@ -217,7 +217,16 @@ def test_evidence_on_pairs_that_were_not_looked_at_is_kept() -> None:
     total = jnp.ones((ENVIRONMENTS, SIZE, SIZE))
     new = follow(
         *(start._replace(evidence=old), Gains(total, total, jnp.full(ENVIRONMENTS, 60.0))),
-        *(jnp.zeros((ENVIRONMENTS, SIZE)), jnp.zeros((SIZE, SIZE)), 1.0, clamp, jax.random.key(0), TINY, False),
+        *(
+            jnp.zeros((ENVIRONMENTS, SIZE)),
+            jnp.zeros((SIZE, SIZE)),
+            1.0,
+            jnp.ones(SIZE),
+            clamp,
+            jax.random.key(0),
+            TINY,
+            False,
+        ),
         jnp.asarray(looked),
     )
     kept = np.asarray(new.evidence.existence) == 7.0

@@ -160,6 +160,8 @@ def test_order_of_variables_permutes_the_orders() -> None:
 
 # ---------------------------------------------------------------------------------------------------- weighing
 
+FREE = (1, 2, 1, 3)  # states of each variable, less one
+
 
 @cache
 def gains_of(scale: float = 20.0, seed: int = 0) -> Gains:
@@ -175,12 +177,16 @@ def touched_of(seed: int = 0) -> Numbers:
 
 
 def by_loops(gains: Gains, touched: Numbers, slack: float, cost: float) -> tuple[Numbers, Numbers, Numbers]:
-    """Existence, its square and orientation, one edge and one environment at a time."""
+    """Existence, its square and orientation, one edge and one environment at a time.
+
+    What speaks for an edge whose cause was touched counts up to the cost of that effect in a new mechanism.
+    """
     total, square, rows = (np.asarray(each, np.float64) for each in gains)
     result = np.zeros((3, SIZE, SIZE))
     for i, j, e in itertools.product(range(SIZE), range(SIZE), range(COUNT)):
         left_alone, gain = 1 - touched[e, i], total[e, i, j]
-        counted = (1 - touched[e, j]) * gain + touched[e, j] * min(gain, cost)
+        price = cost * FREE[i] * FREE[j]
+        counted = (1 - touched[e, j]) * gain + touched[e, j] * min(gain, price)
         result[:, i, j] += [
             left_alone * (counted - slack * rows[e]),
             left_alone * square[e, i, j],
@@ -192,7 +198,7 @@ def by_loops(gains: Gains, touched: Numbers, slack: float, cost: float) -> tuple
 @pytest.mark.parametrize("seed", range(3))
 def test_evidence_is_the_sum_over_environments(seed: int) -> None:
     gains, touched = gains_of(seed=seed), touched_of(seed)
-    found = weigh(gains, jnp.asarray(touched), 0.01, 3.0)
+    found = weigh(gains, jnp.asarray(touched), 0.01, jnp.asarray(3.0 * np.multiply.outer(FREE, FREE)))
     for ours, expected in zip(found, by_loops(gains, touched, 0.01, 3.0), strict=True):
         np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-3)
 
@@ -249,6 +255,7 @@ def updated(
         jnp.asarray(touched, jnp.float32),
         jnp.asarray(beliefs, jnp.float32),
         jnp.asarray(scale, jnp.float32),
+        jnp.asarray(FREE),
         Clamp(*map(jnp.asarray, clamp)),
         jax.random.key(0),
         settings,

@@ -57,12 +57,12 @@ def unweighed(size: int, settings: Settings, start: NDArray[np.floating] | None 
     return Weighed(jnp.where(unknown, 0.0, gamma), order, evidence)
 
 
-def weigh(gains: Gains, touched: jax.Array, slack: float, cost: float) -> tuple[jax.Array, jax.Array, jax.Array]:
+def weigh(gains: Gains, touched: jax.Array, slack: float, price: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Existence, its square and orientation of every edge, from environments and the probabilities of their targets."""
     alone = 1 - touched  # [E, M]
     # Where j was touched, the two may go together because i is a parent of j's new mechanism, at the price of one more
     # parent. So what speaks for j -> i there counts up to that price; what speaks against it counts in full.
-    fair = gains.total - touched[:, None, :] * jax.nn.relu(gains.total - cost)
+    fair = gains.total - touched[:, None, :] * jax.nn.relu(gains.total - price)
     existence = jnp.einsum("ei,eij->ij", alone, fair - slack * gains.rows[:, None, None])
     square = jnp.einsum("ei,eij->ij", alone, gains.square)
     orientation = jnp.einsum("ei,ej,eij->ij", alone, touched, fair)
@@ -76,6 +76,7 @@ def follow(
     touched: jax.Array,
     probabilities: jax.Array,
     scale: jax.Array,
+    free: jax.Array,
     clamp: Clamp,
     key: jax.Array,
     settings: Settings,
@@ -84,14 +85,17 @@ def follow(
 ) -> Weighed:
     """One update. `fresh` evidence adds up (new rows every time), the other kind is averaged (the same rows again).
 
+    `free` ``[M]`` numbers tell the distribution of a variable, and their product for two the effect of one on another:
+    so much dearer than between two coins is a new mechanism with one more parent.
     Given `looked` ``[M, M]``, only those pairs were looked at; what is known of the others stays as it is.
     """
     before = structure.evidence
     kept = _kept(before, probabilities, settings, fresh)  # [M, 1]
     new = 1.0 if fresh else 1 - kept
+    price = settings.edge_cost * free[:, None] * free
     existence, square, orientation = (
         kept * old + new * scale * now
-        for old, now in zip(before[:3], weigh(gains, touched, settings.slack, settings.edge_cost), strict=True)
+        for old, now in zip(before[:3], weigh(gains, touched, settings.slack, price), strict=True)
     )
     if looked is not None:
         existence, square, orientation = (

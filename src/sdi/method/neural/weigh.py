@@ -44,7 +44,8 @@ def weigh(
         looked = looked_at(part.columns)
     fresh = not world.environments
     share = 1.0 if fresh else len(world.environments) / len(visited)
-    structure = follow(structure, worth, touched, probabilities, share, clamp, to_order, settings, fresh, looked)
+    free = jnp.asarray(world.cardinalities) - 1
+    structure = follow(structure, worth, touched, probabilities, share, free, clamp, to_order, settings, fresh, looked)
     return Learnt(structure, visited, np.asarray(touched))
 
 
