@@ -3,11 +3,12 @@
 import re
 from typing import NamedTuple
 
+# No possessive repeat of what may fail half-way: Python 3.11.2 would go on from there. What follows always fits.
 _TOKEN = re.compile(
-    r"""(?: \s+ | //[^\n]* | /\*.*?\*/ )*+        # blanks and comments, and then
+    r"""(?: \s+ | //[^\n]* | /\*.*?\*/ )*         # blanks and comments, and then
     ( [{}()\[\],;|]                               # a mark,
     | "(?: [^"\\] | \\. )*+"                      # a string,
-    | (?: [^\s{}()\[\],;|"/]++ | /(?![/*]) )++    # a word,
+    | (?: [^\s{}()\[\],;|"/]++ | (?!/[/*])/ )++   # a word,
     | \Z                                          # the end,
     | (?P<open> " | /\* ) )                       # or a string or comment without an end
     """,
@@ -15,7 +16,7 @@ _TOKEN = re.compile(
 )
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # Taken as it stands, for it may hold anything; on one line, because a forgotten ';' must not swallow the next block.
-PROPERTY = re.compile(r'((?:[^";\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*+")*+);')
+PROPERTY = re.compile(r'((?:[^";\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*+")*);')
 # What stands bare in the files of the repository; all else is written in quotes.
 _PLAIN = re.compile(r"(?:[\w.<>=+-]|/(?![/*]))+")
 # Line ends are escaped, so that a change of them leaves names alone; any other backslash means itself.
