@@ -41,14 +41,14 @@ How to read it
 - In the figures a square is told the observational rows only, a circle all rows, a triangle the targets too; ours have
   a black edge.
 - sdi_paper, this library's preset of the paper, asks for up to 500 iterations, and one takes 8 to 18 CPU s on 7 or 8
-  binary variables, 45 to 50 on 13. Its runs had 60 or 120 CPU s, after 1 to 13 iterations and far from settled: they
-  show how far it comes in the time that the default takes, not where it would end. On three variables it runs to its
-  own stop in [results.md](results.md).
+  binary variables, 45 to 50 on 13. Its runs had 60 to 120 CPU s and ended after 1 to 13 of them, far from settled:
+  they show how far it comes in the time that the default takes, not where it would end. On three variables it runs to
+  its own stop in [results.md](results.md).
 - Rows of ours come from several states of the code, in the column `version` of the CSV; the latest of each case and
   seed is shown. Where it is not of the latest state, tables may have changed since where some have more than 20,000
-  cells; the default where networks had not settled, where they were about level with tables (close verdicts were
-  looked at again, and those that turn were run again), and, with more than two categories, where they returned an
-  edge turned round.
+  cells; the default where networks had not settled, where they were about level with tables (twenty of these
+  verdicts were looked at again, and the four that turn were run again), and,
+  with more than two categories, where they returned an edge turned round.
 - Where a method has run with fewer seeds than another, its mean is over those: the columns by seed tell which.
 - A run that failed is shown by t (out of time), m (out of memory) or x (an error), and means are over the others.
 """
