@@ -29,6 +29,7 @@ CONFIRMED = 1.5  # the same where all are decided and all rows were new, if ever
 DOUBTED = 2 / 3  # ... and if one has not
 LITTLE = 100.0  # nats over about ten iterations: networks that are not quite right make up half of that
 # Where rows are the same every time:
+LATE = 12  # iterations after which networks know their parents well enough, calm or not
 HOVER = 0.2  # beliefs further than this from 0 and 1 may change sides without being news
 RIPE = 9  # times that networks should have seen each row by the time that the graph is calm
 CLEAR = 0.02  # targets as sure as this are not looked for again while the graph is calm, but for every fifth time
@@ -147,7 +148,8 @@ def _iteration(state: State, world: World, settings: Settings, clamp: Clamp, see
         part and part.inputs,
     )
     known = None if earlier is None else _clear_targets(state, seen, part)
-    scene = Scene(seen.world, fitted.weights, seen.observed, float(seen.rows), before, clamp, known, part)
+    ripe = state.stable >= 1 or state.iteration >= LATE
+    scene = Scene(seen.world, fitted.weights, seen.observed, float(seen.rows), before, clamp, known, part, ripe)
     learn: Any = weigh if settings.estimator in EVIDENCE else descend  # phases 2 and 3
     learnt = learn(state.structure, scene, seen.interventions, seen.rng, seen.to_learn, settings)
     return conclude(state, fitted, float(loss), learnt, seen.world, clamp, settings)

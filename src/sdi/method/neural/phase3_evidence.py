@@ -6,6 +6,7 @@ touched j or i speak, j's on row i against i's on row j; all pairs together give
 what is clear for some pairs decides others and no cycle is believed.
 """
 
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -16,10 +17,13 @@ from numpy.typing import NDArray
 
 from sdi.method.beliefs import Clamp
 from sdi.method.neural.phase2_gains import Gains
+from sdi.method.neural.phase2_residuals import Left, nothing_asked
 from sdi.method.settings import Settings
 
 SURE = 20.0  # nats of evidence for an order that nothing will turn
 LARGEST_LOGIT = 6.0
+TURNABLE = 10.0  # nats that networks have for a direction and could be wrong about
+ROUGH = 0.1  # by this share nats of what networks leave may be wrong
 LEANING = 2.0  # logit of what another method has decided: enough to begin with, easy to overcome
 
 
@@ -29,6 +33,7 @@ class Evidence(NamedTuple):
     existence: jax.Array
     existence_square: jax.Array
     orientation: jax.Array
+    left: Left  # of networks
     beliefs: jax.Array
     updates: jax.Array
 
@@ -44,7 +49,7 @@ class Weighed(NamedTuple):
 def unweighed(size: int, settings: Settings, start: NDArray[np.floating] | None = None) -> Weighed:
     """Before any evidence: every edge may exist, every order may be; with a leaning to `start` where it is not nan."""
     nothing = jnp.zeros((size, size))
-    evidence = Evidence(nothing, nothing, nothing, nothing, jnp.zeros(()))
+    evidence = Evidence(nothing, nothing, nothing, nothing_asked(size), nothing, jnp.zeros(()))
     order = jnp.full((size, size), 0.5 if settings.ordered else 1.0, jnp.float32)  # not weakly typed: one compilation
     if start is None:
         return Weighed(nothing, order, evidence)
@@ -82,17 +87,19 @@ def follow(
     settings: Settings,
     fresh: bool,
     looked: jax.Array | None = None,
+    left: Left | None = None,
 ) -> Weighed:
     """One update. `fresh` evidence adds up (new rows every time), the other kind is averaged (the same rows again).
 
     `free` ``[M]`` numbers tell the distribution of a variable, and their product for two the effect of one on another:
     so much dearer than between two coins is a new mechanism with one more parent.
-    Given `looked` ``[M, M]``, only those pairs were looked at; what is known of the others stays as it is.
+    Given `looked` ``[M, M]``, only those pairs were looked at; what is known of the others stays as it is. `left` is
+    what speaks for edges in what networks could not explain, where that was asked this time.
     """
     before = structure.evidence
     kept = _kept(before, probabilities, settings, fresh)  # [M, 1]
     new = 1.0 if fresh else 1 - kept
-    price = settings.edge_cost * free[:, None] * free
+    price = price_of(free, settings)
     existence, square, orientation = (
         kept * old + new * scale * now
         for old, now in zip(before[:3], weigh(gains, touched, settings.slack, price), strict=True)
@@ -101,18 +108,72 @@ def follow(
         existence, square, orientation = (
             jnp.where(looked, now, old) for old, now in zip(before[:3], (existence, square, orientation), strict=True)
         )
-    evidence = Evidence(existence, square, orientation, probabilities, before.updates + 1)
-    goal = existence - settings.caution * jnp.sqrt(square) - settings.edge_cost
-    goal = jnp.clip(goal, -LARGEST_LOGIT, LARGEST_LOGIT)
+    left = before.left if left is None else _averaged(before.left, left, kept)
+    evidence = Evidence(existence, square, orientation, left, probabilities, before.updates + 1)
+    goal = jnp.clip(_overlooked(evidence, brought(evidence, settings), settings), -LARGEST_LOGIT, LARGEST_LOGIT)
     gamma = structure.gamma + jnp.clip(goal - structure.gamma, -settings.stride, settings.stride)
     if settings.ordered:
-        heard = orientation * jax.nn.sigmoid(gamma)
+        # Two accounts of the same rows: which of them is the better one is as open as a coin.
+        either = jnp.logaddexp(orientation, left.touched) - math.log(2)
+        heard = jnp.where(left.asked, either, orientation) * jax.nn.sigmoid(gamma)
         limit = jnp.minimum(settings.stride * before.updates, SURE)  # no order is believed before edges have formed
-        pull = jnp.clip(heard - heard.T, -limit, limit) + SURE * (clamp.value - clamp.value.T)
+        pull = jnp.clip(heard - heard.T + _explained(left, probabilities), -limit, limit) + SURE * (
+            clamp.value - clamp.value.T
+        )
         precedes = order_probabilities(pull, key, _adjacent(gamma, clamp))
     else:
         precedes = jnp.ones_like(gamma)
     return Weighed(gamma, precedes, evidence)
+
+
+def _averaged(before: Left, now: Left, kept: jax.Array) -> Left:
+    """What was found before, as far as it still counts, with what was found now. Networks differ from time to time."""
+    any_asked, again = now.asked.any(), now.asked & before.asked
+    apart, touched = (
+        jnp.where(any_asked, jnp.where(again, kept * old + (1 - kept) * new, new), kept * old)
+        for old, new in zip(before[:2], now[:2], strict=True)
+    )
+    return Left(apart, touched, jnp.where(any_asked, now.asked, before.asked))
+
+
+def price_of(free: jax.Array, settings: Settings) -> jax.Array:
+    """Nats that a new mechanism pays for one more parent ``[M, M]``, by what each variable's `free` numbers are."""
+    return settings.edge_cost * free[:, None] * free
+
+
+def brought(evidence: Evidence, settings: Settings) -> jax.Array:
+    """Nats that each edge has brought to the networks, less chance and what it must bring ``[M, M]``."""
+    return evidence.existence - settings.caution * jnp.sqrt(evidence.existence_square) - settings.edge_cost
+
+
+def in_doubt(structure: Weighed, settings: Settings) -> jax.Array:
+    """Pairs about which networks say little: whether there is an edge, or which way it goes ``[M, M]``."""
+    sure = brought(structure.evidence, settings) >= LARGEST_LOGIT
+    linked = structure.gamma > 0
+    turnable = jnp.abs(structure.evidence.orientation - structure.evidence.orientation.T) < TURNABLE
+    return ~(sure | sure.T) | ((linked | linked.T) & turnable)
+
+
+def _explained(left: Left, parents: jax.Array) -> jax.Array:
+    """Nats for j -> i rather than i -> j in rows that touched neither: one end may have `parents` that the other lacks.
+
+    What an edge adds to many parents is understated, as it takes no part in what they do together. So the difference
+    counts where it speaks for the end that has more.
+    """
+    others = parents.sum(axis=1)[:, None] - parents  # [M, M], of i without j
+    difference = left.apart - left.apart.T - ROUGH * jnp.maximum(left.apart, left.apart.T)
+    told = jnp.where(left.asked & left.asked.T & (others > others.T), jax.nn.relu(difference), 0.0)
+    return told - told.T
+
+
+def _overlooked(evidence: Evidence, goal: jax.Array, settings: Settings) -> jax.Array:
+    """The same, or what is left to explain where that says more: it can speak for an edge, not against one.
+
+    It must stand out among all pairs, of which one is bound to look best by chance.
+    """
+    m = len(goal)
+    over = evidence.left.apart + evidence.left.touched - settings.edge_cost - math.log(max(1, m * (m - 1) // 2))
+    return jnp.where(over > 0, jnp.maximum(over, goal), goal)
 
 
 def _kept(before: Evidence, probabilities: jax.Array, settings: Settings, fresh: bool) -> jax.Array:

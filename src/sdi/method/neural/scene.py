@@ -26,6 +26,7 @@ class Scene(NamedTuple):
     clamp: Clamp
     touched: NDArray[np.float32] | None = None  # [E, M], where it is clear and need not be found again
     part: Part | None = None  # what this iteration looks at; None is all
+    ripe: bool = False  # networks know the graph as it is so well that what they leave may be asked about
 
 
 class Learnt(NamedTuple):

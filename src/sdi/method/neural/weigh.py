@@ -4,10 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from sdi.method.neural.batches import Pool
 from sdi.method.neural.candidates import Part, looked_at
 from sdi.method.neural.phase2_gains import gains, gains_by_network
+from sdi.method.neural.phase2_residuals import MOST_ROWS, Sample, left_over, nothing_asked
 from sdi.method.neural.phase2_targets import find_targets
-from sdi.method.neural.phase3_evidence import Weighed, follow
+from sdi.method.neural.phase3_evidence import Weighed, follow, in_doubt, price_of
 from sdi.method.neural.scene import Learnt, Scene, declared
 from sdi.method.settings import Settings
 from sdi.worlds.world import Environment, Rows, World
@@ -20,7 +22,7 @@ def weigh(
     structure: Weighed, scene: Scene, count: int, rng: np.random.Generator, key: jax.Array, settings: Settings
 ) -> Learnt:
     """`count` environments, or all there are."""
-    world, weights, observed, size, probabilities, clamp, known, part = scene
+    world, weights, observed, size, probabilities, clamp, known, part, ripe = scene
     to_target, to_gains, to_order = jax.random.split(key, 3)
     visited = _environments(world, count, rng, part)
     most = settings.rows_of_each(len(world.names))
@@ -45,8 +47,30 @@ def weigh(
     fresh = not world.environments
     share = 1.0 if fresh else len(world.environments) / len(visited)
     free = jnp.asarray(world.cardinalities) - 1
-    structure = follow(structure, worth, touched, probabilities, share, free, clamp, to_order, settings, fresh, looked)
+    left = nothing_asked(len(world.names))
+    if ripe and not fresh and settings.estimator == "flips":
+        sample = _sample(observed, size, rows, real, touched).at_most(MOST_ROWS, rng)
+        asked = np.asarray(clamp.open & in_doubt(structure, settings))
+        believed = np.asarray(probabilities > 0.5)
+        left = left_over(weights, sample, world.cardinalities, believed, asked, np.asarray(price_of(free, settings)))
+    structure = follow(
+        *(structure, worth, touched, probabilities, share, free, clamp, to_order, settings, fresh, looked, left)
+    )
     return Learnt(structure, visited, np.asarray(touched))
+
+
+def _sample(observed: Pool, size: float, rows: jax.Array, real: jax.Array, touched: jax.Array) -> Sample:
+    """Rows of the world left alone, and those of environments with what they touched."""
+    counts = np.rint(np.diff(np.asarray(observed.cumulative), prepend=0.0) * size).astype(np.float32)
+    there = np.asarray(real) > 0  # [E, R]
+    seen = np.asarray(observed.rows)
+    environment = np.concatenate([np.zeros(len(seen), np.intp), 1 + np.nonzero(there)[0]])
+    return Sample(
+        np.concatenate([seen, np.asarray(rows)[there]]),
+        np.concatenate([counts, np.ones(there.sum(), np.float32)]),
+        environment,
+        np.concatenate([np.zeros((1, seen.shape[1]), np.float32), np.asarray(touched)])[environment],
+    )
 
 
 @jax.jit
