@@ -6,7 +6,6 @@ touched j or i speak, j's on row i against i's on row j; all pairs together give
 what is clear for some pairs decides others and no cycle is believed.
 """
 
-import math
 from functools import partial
 from typing import NamedTuple
 
@@ -18,12 +17,12 @@ from numpy.typing import NDArray
 from sdi.method.beliefs import Clamp
 from sdi.method.neural.phase2_gains import Gains
 from sdi.method.neural.phase2_residuals import Left, nothing_asked
+from sdi.method.neural.phase3_left import averaged, either_account, explained, overlooked
 from sdi.method.settings import Settings
 
 SURE = 20.0  # nats of evidence for an order that nothing will turn
 LARGEST_LOGIT = 6.0
 TURNABLE = 10.0  # nats that networks have for a direction and could be wrong about
-ROUGH = 0.1  # by this share nats of what networks leave may be wrong
 LEANING = 2.0  # logit of what another method has decided: enough to begin with, easy to overcome
 
 
@@ -108,32 +107,20 @@ def follow(
         existence, square, orientation = (
             jnp.where(looked, now, old) for old, now in zip(before[:3], (existence, square, orientation), strict=True)
         )
-    left = before.left if left is None else _averaged(before.left, left, kept)
+    left = before.left if left is None else averaged(before.left, left, kept)
     evidence = Evidence(existence, square, orientation, left, probabilities, before.updates + 1)
-    goal = jnp.clip(_overlooked(evidence, brought(evidence, settings), settings), -LARGEST_LOGIT, LARGEST_LOGIT)
+    goal = jnp.maximum(brought(evidence, settings), overlooked(left, settings.edge_cost))
+    goal = jnp.clip(goal, -LARGEST_LOGIT, LARGEST_LOGIT)
     gamma = structure.gamma + jnp.clip(goal - structure.gamma, -settings.stride, settings.stride)
     if settings.ordered:
-        # Two accounts of the same rows: which of them is the better one is as open as a coin.
-        either = jnp.logaddexp(orientation, left.touched) - math.log(2)
-        heard = jnp.where(left.asked, either, orientation) * jax.nn.sigmoid(gamma)
+        heard = either_account(orientation, left) * jax.nn.sigmoid(gamma)
         limit = jnp.minimum(settings.stride * before.updates, SURE)  # no order is believed before edges have formed
-        pull = jnp.clip(heard - heard.T + _explained(left, probabilities), -limit, limit) + SURE * (
-            clamp.value - clamp.value.T
-        )
+        pull = jnp.clip(heard - heard.T + explained(left, probabilities), -limit, limit)
+        pull += SURE * (clamp.value - clamp.value.T)
         precedes = order_probabilities(pull, key, _adjacent(gamma, clamp))
     else:
         precedes = jnp.ones_like(gamma)
     return Weighed(gamma, precedes, evidence)
-
-
-def _averaged(before: Left, now: Left, kept: jax.Array) -> Left:
-    """What was found before, as far as it still counts, with what was found now. Networks differ from time to time."""
-    any_asked, again = now.asked.any(), now.asked & before.asked
-    apart, touched = (
-        jnp.where(any_asked, jnp.where(again, kept * old + (1 - kept) * new, new), kept * old)
-        for old, new in zip(before[:2], now[:2], strict=True)
-    )
-    return Left(apart, touched, jnp.where(any_asked, now.asked, before.asked))
 
 
 def price_of(free: jax.Array, settings: Settings) -> jax.Array:
@@ -152,28 +139,6 @@ def in_doubt(structure: Weighed, settings: Settings) -> jax.Array:
     linked = structure.gamma > 0
     turnable = jnp.abs(structure.evidence.orientation - structure.evidence.orientation.T) < TURNABLE
     return ~(sure | sure.T) | ((linked | linked.T) & turnable)
-
-
-def _explained(left: Left, parents: jax.Array) -> jax.Array:
-    """Nats for j -> i rather than i -> j in rows that touched neither: one end may have `parents` that the other lacks.
-
-    What an edge adds to many parents is understated, as it takes no part in what they do together. So the difference
-    counts where it speaks for the end that has more.
-    """
-    others = parents.sum(axis=1)[:, None] - parents  # [M, M], of i without j
-    difference = left.apart - left.apart.T - ROUGH * jnp.maximum(left.apart, left.apart.T)
-    told = jnp.where(left.asked & left.asked.T & (others > others.T), jax.nn.relu(difference), 0.0)
-    return told - told.T
-
-
-def _overlooked(evidence: Evidence, goal: jax.Array, settings: Settings) -> jax.Array:
-    """The same, or what is left to explain where that says more: it can speak for an edge, not against one.
-
-    It must stand out among all pairs, of which one is bound to look best by chance.
-    """
-    m = len(goal)
-    over = evidence.left.apart + evidence.left.touched - settings.edge_cost - math.log(max(1, m * (m - 1) // 2))
-    return jnp.where(over > 0, jnp.maximum(over, goal), goal)
 
 
 def _kept(before: Evidence, probabilities: jax.Array, settings: Settings, fresh: bool) -> jax.Array:
