@@ -129,6 +129,44 @@ def test_edges_are_scored_by_fewer_rows_than_targets_where_variables_are_few(
     assert seen["mean"] == pytest.approx(rows.mean(), abs=0.06)
 
 
+@pytest.mark.parametrize(
+    ("changes", "settings", "most", "asked"),
+    [
+        ({"stable": 1.0}, {}, 20_000, True),
+        ({"iteration": 12}, {}, 20_000, True),
+        ({}, {}, 20_000, False),
+        ({"stable": 1.0}, {}, 299, False),
+        ({"stable": 1.0}, {"estimator": "draws"}, 20_000, False),
+    ],
+    ids=["calm", "late", "neither", "many rows", "drawn configurations"],
+)
+def test_what_networks_leave_is_asked_once_they_are_ripe_and_rows_are_few(
+    changes: dict[str, Any], settings: dict[str, Any], most: int, asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 300 rows left alone and 30 of each environment, each with what was found to be touched there."""
+    samples = []
+
+    def left_over(weights: Any, sample: Any, *others: Any) -> Any:
+        samples.append(sample)
+        return original(weights, sample, *others)
+
+    original = phases.left_over
+    monkeypatch.setattr(phases, "left_over", left_over)
+    monkeypatch.setattr(phases, "FEW_ROWS", most)
+    monkeypatch.setattr(phases, "find_targets", lambda *given: jnp.eye(SIZE) * 0.99 + 0.001)
+    world, how = dataset(), replace(TINY, **settings)
+    doubtful = np.full((SIZE, SIZE), 0.5, np.float32)
+    before = initial_state(world, how, 0)._replace(iteration=1, targets=doubtful)._replace(**changes)
+    next(iter(loop.iterate(world, how, state=before)))
+    assert len(samples) == asked
+    for sample in samples:
+        assert sample.copies.sum() == pytest.approx(300 + 30 * SIZE)
+        changed = sample.environment > 0
+        assert not sample.touched[~changed].any()
+        expected = np.eye(SIZE)[sample.environment[changed] - 1]
+        np.testing.assert_allclose(sample.touched[changed], expected * 0.991, rtol=1e-5)
+
+
 # ------------------------------------------------------------------------------------------------------------ stop
 
 

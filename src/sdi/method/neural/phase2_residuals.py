@@ -14,7 +14,8 @@ neither end, where one of them has parents that explain it better than the other
 Legend: M variables, N largest number of categories, R rows, K columns of a one-hot coding.
 """
 
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -24,12 +25,12 @@ from sdi.graphs import BoolMatrix
 from sdi.method.neural.learner import SLOPE, Weights
 from sdi.worlds.world import Rows
 
-MOST_ROWS = 20_000  # where there are more, networks know enough without
+FEW_ROWS = 20_000  # of the world left alone; with more of them networks know enough without
 FEWEST = 5.0  # rows of a cell of sums, or nothing is known of its distribution
 VARIANCES = np.geomspace(1e-4, 1.0, 17)  # of shifts of log-odds: from what nobody can see to what networks know
 RIDGE = 1e-3  # rows; keeps categories that were never seen from dividing by zero
 
-Matrix = NDArray[np.float64]
+Matrix = NDArray[np.floating[Any]]
 
 
 class Sample(NamedTuple):
@@ -38,14 +39,7 @@ class Sample(NamedTuple):
     rows: Rows  # [R, M]
     copies: NDArray[np.float32]  # [R]
     environment: NDArray[np.intp]  # [R]; 0 was left alone
-    touched: NDArray[np.float32]  # [R, M]
-
-    def at_most(self, most: int, rng: np.random.Generator) -> "Sample":
-        """All of it, or so many of its rows."""
-        if len(self.rows) <= most:
-            return self
-        chosen = np.sort(rng.choice(len(self.rows), most, replace=False))
-        return Sample(self.rows[chosen], self.copies[chosen], self.environment[chosen], self.touched[chosen])
+    touched: NDArray[np.float32]  # [R, M]; what is all but excluded is 0
 
 
 class Left(NamedTuple):
@@ -75,19 +69,43 @@ def left_over(
     the new mechanism, which would explain it just as well.
     """
     apart, touched = np.zeros((2, *asked.shape), np.float32)
+    columns = _Columns(sample, cardinalities)
     networks = [tuple(np.asarray(each)[i] for each in weights) for i in range(len(parents))]
     for i in np.flatnonzero(asked.any(axis=1)):
-        variable = _Variable(int(i), networks[i], sample, cardinalities, parents[i], asked[i])
+        variable = _Variable(int(i), networks[i], columns, parents[i])
         for j in np.flatnonzero(asked[i]):
             apart[i, j], touched[i, j] = variable.edge_from(int(j), float(price[i, j]))
     return Left(apart, touched, asked)
+
+
+class _Columns:
+    """A sample as columns: a constant and one for each category of each variable, and how they go together."""
+
+    def __init__(self, sample: Sample, cardinalities: tuple[int, ...]) -> None:
+        self.sample = sample
+        starts = 1 + np.cumsum([0, *cardinalities])
+        self.place = [np.arange(a, b) for a, b in pairwise(starts)]
+        self.design = np.zeros((len(sample.rows), starts[-1]), np.float32)  # [R, K]
+        self.design[:, 0] = 1
+        np.put_along_axis(self.design, starts[:-1] + sample.rows.astype(np.intp), 1, axis=1)
+        self._all = self._products(slice(None), sample.copies)
+
+    def gram(self, i: int) -> Matrix:
+        """Products of all columns over the rows that left i alone ``[K, K]``; most rows did, so the others are less."""
+        changed = np.flatnonzero(self.sample.touched[:, i])
+        lost = self._products(changed, (self.sample.copies * self.sample.touched[:, i])[changed])
+        return self._all - lost + RIDGE * np.eye(len(lost))
+
+    def _products(self, which: NDArray[np.intp] | slice, weight: NDArray[np.float32]) -> Matrix:
+        chosen = self.design[which]
+        return np.asarray(chosen.T @ (weight[:, None] * chosen), np.float64)
 
 
 class _Fit(NamedTuple):
     """A network given some parents: what it expects, and sums of what it leaves."""
 
     expected: NDArray[np.float32]  # [R, N]
-    residual: NDArray[np.float32]  # [R, N], as often as the row counts
+    residual: Matrix  # [R, N], as often as the row counts
     sums: Matrix  # [K, N]
     spread: Matrix  # [N, N], covariance of the residuals of a row
     known: NDArray[np.intp]  # columns of the parents
@@ -96,46 +114,30 @@ class _Fit(NamedTuple):
 
 
 class _Variable:
-    """One variable, its network, the rows that count for it and the columns that may tell something about it."""
+    """One variable, its network, and how much each row counts for it."""
 
     def __init__(
-        self,
-        i: int,
-        network: tuple[NDArray[np.float32], ...],
-        sample: Sample,
-        cardinalities: tuple[int, ...],
-        parents: NDArray[np.bool_],
-        asked: NDArray[np.bool_],
+        self, i: int, network: tuple[NDArray[np.float32], ...], columns: _Columns, parents: NDArray[np.bool_]
     ) -> None:
-        weight = sample.copies * (1 - sample.touched[:, i])
-        used = weight > 0
-        rows, self.weight, self.touched = sample.rows[used], weight[used], sample.touched[used]
-        self.environment = sample.environment[used]
-        self.network, self.parents = network, parents
-        self.value = np.eye(cardinalities[i], dtype=np.float32)[rows[:, i]]
-        columns = np.flatnonzero(asked | parents)
-        self.one_hot = {int(j): np.eye(cardinalities[j], dtype=np.float32)[rows[:, j]] for j in columns}
-        starts = 1 + np.cumsum([0, *(cardinalities[j] for j in columns)])
-        self.place = {int(j): np.arange(a, b) for j, a, b in zip(columns, starts[:-1], starts[1:], strict=True)}
-        ones = np.ones((len(rows), 1), np.float32)
-        self.design = np.concatenate([ones, *self.one_hot.values()], axis=1)  # [R, K]
-        self.gram = (self.design.T @ (self.weight[:, None] * self.design)).astype(np.float64)
-        self.gram += RIDGE * np.eye(len(self.gram))
+        self.network, self.columns, self.parents = network, columns, parents
+        self.weight = columns.sample.copies * (1 - columns.sample.touched[:, i])
+        self.value = columns.design[:, columns.place[i]]
+        self.gram = columns.gram(i)
         self.hidden = sum((self._shown(int(j)) for j in np.flatnonzero(parents)), np.zeros_like(network[1]))
         self.whole = self._fit(None)
 
     def edge_from(self, j: int, price: float) -> tuple[float, float]:
         """Nats for the edge from j, in rows that left j alone and in those that did not."""
         fit = self._fit(j) if self.parents[j] else self.whole
-        own = self.place[j]
+        own, design, sample = self.columns.place[j], self.columns.design, self.columns.sample
         beyond = self.gram[np.ix_(own, fit.known)]
         rest = self.gram[np.ix_(own, own)] - beyond @ fit.explained[:, own]
         sums = fit.sums[own] - beyond @ fit.correction
-        there = np.flatnonzero(self.touched[:, j] > 0.5)
+        there = np.flatnonzero((sample.touched[:, j] > 0.5) & (self.weight > 0))
         if not len(there):
             return _evidence(_turn(sums, rest, fit.spread))[0], 0.0
         # First the rows that left the cause alone; then the effect that these tell is tried on those that did not.
-        column = self.design[np.ix_(there, own)] - self.design[np.ix_(there, fit.known)] @ fit.explained[:, own]
+        column = design[np.ix_(there, own)] - design[np.ix_(there, fit.known)] @ fit.explained[:, own]
         sums = sums - column.T @ fit.residual[there]
         rest = rest - column.T @ (self.weight[there, None] * column)
         turned = _turn(sums, rest, fit.spread)
@@ -143,16 +145,16 @@ class _Variable:
         shift = column @ _effect(turned, variance)
         share = np.log((fit.expected[there] * np.exp(shift)).sum(axis=1))
         gain = self.weight[there] * ((shift * self.value[there]).sum(axis=1) - share)
-        return nats, float(np.minimum(np.bincount(self.environment[there], gain), price).sum())
+        return nats, float(np.minimum(np.bincount(sample.environment[there], gain), price).sum())
 
     def _fit(self, without: int | None) -> _Fit:
         """The network given its parents, all of them or but one."""
         given = [int(j) for j in np.flatnonzero(self.parents) if j != without]
         expected = self._expected(self.hidden if without is None else self.hidden - self._shown(without))
         residual = self.weight[:, None] * (self.value - expected)
-        sums = (self.design.T @ residual).astype(np.float64)
+        sums = (self.columns.design.T @ residual).astype(np.float64)
         spread = np.diag(self.weight @ expected) - expected.T @ (self.weight[:, None] * expected)
-        known = np.concatenate([[0], *(self.place[j] for j in given)]).astype(np.intp)
+        known = np.concatenate([[0], *(self.columns.place[j] for j in given)]).astype(np.intp)
         solved = np.linalg.solve(self.gram[np.ix_(known, known)], np.c_[self.gram[known], sums[known]])
         columns = len(self.gram)
         spread = spread.astype(np.float64) / self.weight.sum()
@@ -160,8 +162,7 @@ class _Variable:
 
     def _shown(self, j: int) -> NDArray[np.float32]:
         """What the network makes of one parent ``[R, H]``."""
-        hot = self.one_hot[j]
-        return np.asarray(hot @ self.network[0][j, : hot.shape[1]])
+        return np.asarray(self.network[0][j][self.columns.sample.rows[:, j]])
 
     def _expected(self, hidden: NDArray[np.float32]) -> NDArray[np.float32]:
         """What the network expects of the variable ``[R, N]``."""

@@ -7,7 +7,7 @@ import numpy as np
 from sdi.method.neural.batches import Pool
 from sdi.method.neural.candidates import Part, looked_at
 from sdi.method.neural.phase2_gains import gains, gains_by_network
-from sdi.method.neural.phase2_residuals import MOST_ROWS, Sample, left_over, nothing_asked
+from sdi.method.neural.phase2_residuals import FEW_ROWS, Sample, left_over, nothing_asked
 from sdi.method.neural.phase2_targets import find_targets
 from sdi.method.neural.phase3_evidence import Weighed, follow, in_doubt, price_of
 from sdi.method.neural.scene import Learnt, Scene, declared
@@ -48,8 +48,8 @@ def weigh(
     share = 1.0 if fresh else len(world.environments) / len(visited)
     free = jnp.asarray(world.cardinalities) - 1
     left = nothing_asked(len(world.names))
-    if ripe and not fresh and settings.estimator == "flips":
-        sample = _sample(observed, size, rows, real, touched).at_most(MOST_ROWS, rng)
+    if ripe and not fresh and size <= FEW_ROWS and settings.estimator == "flips":
+        sample = _sample(observed, size, rows, real, touched)
         asked = np.asarray(clamp.open & in_doubt(structure, settings))
         believed = np.asarray(probabilities > 0.5)
         left = left_over(weights, sample, world.cardinalities, believed, asked, np.asarray(price_of(free, settings)))
@@ -65,11 +65,12 @@ def _sample(observed: Pool, size: float, rows: jax.Array, real: jax.Array, touch
     there = np.asarray(real) > 0  # [E, R]
     seen = np.asarray(observed.rows)
     environment = np.concatenate([np.zeros(len(seen), np.intp), 1 + np.nonzero(there)[0]])
+    by = np.where(touched < FACT, 0, touched).astype(np.float32)
     return Sample(
         np.concatenate([seen, np.asarray(rows)[there]]),
         np.concatenate([counts, np.ones(there.sum(), np.float32)]),
         environment,
-        np.concatenate([np.zeros((1, seen.shape[1]), np.float32), np.asarray(touched)])[environment],
+        np.concatenate([np.zeros((1, seen.shape[1]), np.float32), by])[environment],
     )
 
 
