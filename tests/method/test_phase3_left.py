@@ -30,16 +30,26 @@ def at(i: int, j: int, value: float, other: float = 0.0) -> Any:
 
 def test_an_edge_pays_its_cost_and_that_of_being_the_best_of_many_pairs() -> None:
     threshold = 3 + np.log(PAIRS)
-    found = np.asarray(overlooked(left(at(1, 0, threshold + 2) + at(2, 3, threshold - 0.1)), 3.0))
+    both = at(1, 0, threshold + 2, threshold + 1) + at(2, 3, threshold - 0.1, threshold - 0.1)
+    found = np.asarray(overlooked(left(both), 3.0))
     assert found[1, 0] == pytest.approx(2.0, abs=1e-4)
     assert np.isneginf(found[2, 3]), "too little says nothing, for nothing is said against an edge"
 
 
 def test_rows_that_touched_the_cause_count_for_the_edge_too() -> None:
-    both = overlooked(left(at(1, 0, 10), at(1, 0, 4)), 3.0)
+    both = overlooked(left(at(1, 0, 10, 10), at(1, 0, 4)), 3.0)
     assert float(both[1, 0]) == pytest.approx(14 - 3 - np.log(PAIRS), abs=1e-4)
-    against = overlooked(left(at(1, 0, 10), at(1, 0, -9)), 3.0)
+    against = overlooked(left(at(1, 0, 10, 10), at(1, 0, -9)), 3.0)
     assert np.isneginf(float(against[1, 0]))
+
+
+def test_a_pair_must_show_both_ways_where_both_are_open() -> None:
+    """100 nats one way and 5 the other are worth 15: networks had not learnt what the parents of one end do."""
+    cost = 3 + np.log(PAIRS)
+    assert float(overlooked(left(at(1, 0, 100, 5)), 3.0)[1, 0]) == pytest.approx(15 - cost, abs=1e-4)
+    only = ALL.copy()
+    only[0, 1] = False
+    assert float(overlooked(left(at(1, 0, 100, 0), asked=only), 3.0)[1, 0]) == pytest.approx(100 - cost, abs=1e-4)
 
 
 # ---------------------------------------------------------------------------------------------------- direction

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from sdi.method.neural.phase2_residuals import Left
 
+BOTH_WAYS = 3.0  # times what speaks for the other direction is the most that can speak for this one
 ROUGH = 0.1  # nats may be wrong by this share of them
 MORE = 0.5  # parents by which one end must have more than the other
 
@@ -29,7 +30,7 @@ def overlooked(left: Left, edge_cost: float) -> jax.Array:
     They must stand out among all pairs, of which one is bound to look best by chance.
     """
     m = len(left.asked)
-    over = left.apart + left.touched - edge_cost - jnp.log(max(1, m * (m - 1) // 2))
+    over = _mutual(left) + left.touched - edge_cost - jnp.log(max(1, m * (m - 1) // 2))
     return jnp.where(over > 0, over, -jnp.inf)
 
 
@@ -45,6 +46,16 @@ def explained(left: Left, parents: jax.Array) -> jax.Array:
     counts where it speaks for the end that has more of them.
     """
     others = parents.sum(axis=1)[:, None] - parents  # [M, M], of i without j
-    beyond = left.apart - left.apart.T - ROUGH * jnp.maximum(left.apart, left.apart.T)
+    apart = _mutual(left)
+    beyond = apart - apart.T - ROUGH * jnp.maximum(apart, apart.T)
     told = jnp.where(left.asked & left.asked.T & (others > others.T + MORE), jax.nn.relu(beyond), 0.0)
     return told - told.T
+
+
+def _mutual(left: Left) -> jax.Array:
+    """Nats for edges where neither end was touched, as far as each end tells about the other ``[M, M]``.
+
+    What networks leave because they have not learnt what parents do together may go with a third variable that these
+    parents tell about. Asked the other way round, it is gone.
+    """
+    return jnp.where(left.asked.T, jnp.minimum(left.apart, BOTH_WAYS * left.apart.T), left.apart)
