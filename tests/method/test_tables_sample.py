@@ -52,6 +52,11 @@ def start(problem: Problem, seed: int = 0) -> Walk:
     return Walk(problem, problem.clamp.value > 0.5, problem.no_targets(), np.random.default_rng(seed))
 
 
+def edges(walk: Walk) -> list[tuple[int, int]]:
+    """All that may be turned round, as (effect, cause)."""
+    return [walk.edge(place) for place in range(walk.edges)]
+
+
 class Recomputed:
     """Log posterior by loops over rows, up to the same constant; each variable once for each parents and touches."""
 
@@ -176,7 +181,7 @@ def test_every_rule_holds_after_any_moves_at_any_temperature(
         check_rules(walk, problem, (None, (2,)), several)
         again = Walk(problem, walk.parents, walk.touched, np.random.default_rng(0))
         assert contents(again) == contents(walk)
-        assert sorted(again.edges()) == sorted(walk.edges())
+        assert sorted(edges(again)) == sorted(edges(walk))
         assert [sorted(again.neighbours(i)) for i in range(4)] == [sorted(walk.neighbours(i)) for i in range(4)]
 
 
@@ -188,7 +193,7 @@ def test_neighbours_and_edges_are_those_of_the_graph() -> None:
         for i in range(4):
             assert sorted(walk.neighbours(i)) == np.flatnonzero(parents[i] | parents[:, i]).tolist()
         fixed = {(0, 1), (3, 1), (2, 3)}  # required, or forbidden the other way round
-        assert set(walk.edges()) == {(i, j) for i, j in np.argwhere(parents).tolist()} - fixed
+        assert set(edges(walk)) == {(i, j) for i, j in np.argwhere(parents).tolist()} - fixed
 
 
 def test_edge_that_is_forbidden_the_other_way_is_never_turned_round() -> None:
@@ -197,7 +202,7 @@ def test_edge_that_is_forbidden_the_other_way_is_never_turned_round() -> None:
     for _ in range(200):
         walk.sweep()
         seen = seen or bool(walk.parents[0, 1])
-        assert (0, 1) not in walk.edges()
+        assert (0, 1) not in edges(walk)
         assert not walk.parents[1, 0]
     assert seen
 
@@ -224,7 +229,7 @@ def test_walk_goes_back_to_where_it_was() -> None:
             walk.sweep()
         walk.go_to(place)
         assert contents(walk) == before
-        assert set(walk.edges()) == {(i, j) for i, j in np.argwhere(walk.parents).tolist()}
+        assert set(edges(walk)) == {(i, j) for i, j in np.argwhere(walk.parents).tolist()}
 
 
 def test_same_random_numbers_lead_the_same_way() -> None:

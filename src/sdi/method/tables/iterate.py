@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sdi.graphs import BoolMatrix, descendants
 from sdi.method.beliefs import Clamp, Knowledge, decide, is_decided
 from sdi.method.settings import Settings
-from sdi.method.tables.diagnostics import Agreement, agreement
+from sdi.method.tables.diagnostics import Agreement
 from sdi.method.tables.phase1_count import Block, make_block
+from sdi.method.tables.phase3_average import walk_on
 from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.phase3_search import search
 from sdi.method.tables.prepare import FEW, IN_VAIN, LONG, NEAR, Prepared, prepare
@@ -190,7 +191,7 @@ def _iteration(
         walks = _starts(problem, prepared, settings.chains, rng)
     best = max(walk.score for walk in walks)
     draws = settings.sweeps * 2**state.iteration if seen.world.environments else settings.sweeps
-    walked = _walk(walks, draws)
+    walked = walk_on(walks, draws)
     probabilities = np.where(clamp.open, walked.probabilities, clamp.value).astype(np.float32)
     undecided = int((~is_decided(probabilities, clamp, settings.margin)).sum())
     same = state.iteration > 0 and bool((decide(probabilities).parents == decide(state.probabilities).parents).all())
@@ -243,24 +244,3 @@ def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Ge
         found = search(problem, rng, Walk(problem, *tops[0], rng), IN_VAIN, LONG)
         tops = [(walk.parents, walk.touched) for walk in found if walk.score > found[0].score - NEAR]
     return [Walk(problem, *tops[c % len(tops)], rng) for c in range(chains)]
-
-
-class _Walked(NamedTuple):
-    probabilities: NDArray[np.float64]  # [M, M]
-    targets: NDArray[np.float64]  # [E, M]
-    agreement: Agreement
-
-
-def _walk(walks: list[Walk], draws: int) -> _Walked:
-    """So many sweeps of every chain after a few that do not count; what was seen in each half of each."""
-    half = max(draws // 2, 2)
-    means, variances = [], []  # of edges and, below them, of targets [M + E, M]
-    for walk in walks:
-        for _ in range(max(draws // 10, 2)):
-            walk.sweep()
-        for _ in range(2):
-            seen = [np.concatenate([walk.sweep(), *walk.touched]) for _ in range(half)]
-            means.append(np.mean(seen, axis=0))
-            variances.append(np.var(seen, axis=0, ddof=1))
-    size, mean = len(walks[0].choice), np.mean(means, axis=0)
-    return _Walked(mean[:size], mean[size:], agreement(np.stack(means), np.stack(variances), half))

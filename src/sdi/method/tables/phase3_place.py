@@ -23,6 +23,7 @@ class Place(NamedTuple):
     children: list[int]
     touched: list[BoolMatrix]
     weights: list[Array]
+    turnable: NDArray[np.intp]
 
 
 class Turn(NamedTuple):
@@ -55,7 +56,8 @@ class Standing:
         self._children = [0] * len(problem.families)  # as bits
         for i, s in enumerate(self.choice):
             self._link(i, s)
-        self._edges: list[tuple[int, int]] | None = None
+        turnable = [len(problem.turnable(i, s)) for i, s in enumerate(self.choice)]
+        self._turnable = np.array(turnable)  # edges to each variable that may be turned round
         self._weights = [problem.weights(i, self.touched) for i in range(len(problem.families))]
         self._turns: dict[int, Turn] = {}
         self._ceilings: dict[int, Ceiling] = {}
@@ -74,14 +76,13 @@ class Standing:
         return of_graph + self.problem.targets_prior(self.touched)
 
     def place(self) -> Place:
-        return Place(
-            self.choice.copy(), self._children.copy(), [each.copy() for each in self.touched], self._weights.copy()
-        )
+        touched = [each.copy() for each in self.touched]
+        return Place(self.choice.copy(), self._children.copy(), touched, self._weights.copy(), self._turnable.copy())
 
     def go_to(self, place: Place) -> None:
-        self._edges = None
         self.choice, self._children = place.choice.copy(), place.children.copy()
         self.touched, self._weights = [each.copy() for each in place.touched], place.weights.copy()
+        self._turnable = place.turnable.copy()
 
     def take(self, other: Self, variables: Sequence[int]) -> bool:
         """Parents and targets of these variables as another walk has them; nothing, if that would make a cycle."""
@@ -91,17 +92,21 @@ class Standing:
             self._weights[i] = other._weights[i]
             for mine, its in zip(self.touched, other.touched, strict=True):
                 mine[:, i] = its[:, i]
-        self._edges = None
         if any(self._descendants(i) >> i & 1 for i in variables):
             self.go_to(before)
             return False
         return True
 
-    def edges(self) -> list[tuple[int, int]]:
-        """Those that may be turned round, as (effect, cause)."""
-        if self._edges is None:
-            self._edges = [(i, j) for i, s in enumerate(self.choice) for j in self.problem.turnable(i, s)]
-        return self._edges
+    @property
+    def edges(self) -> int:
+        """How many may be turned round."""
+        return int(self._turnable.sum())
+
+    def edge(self, place: int) -> tuple[int, int]:
+        """One of those that may be turned round, as (effect, cause)."""
+        up_to = self._turnable.cumsum()
+        i = int(up_to.searchsorted(place, side="right"))
+        return i, self.problem.turnable(i, self.choice[i])[place - int(up_to[i])]  # from the end, as it were
 
     def neighbours(self, i: int) -> list[int]:
         """Parents and children."""
@@ -175,6 +180,7 @@ class Standing:
             for k in family.sets[old][self.problem.required[i] :]:
                 self._children[family.candidates[k]] &= ~(1 << i)
         self.choice[i] = -1 if s is None else s
+        self._turnable[i] = 0 if s is None else len(self.problem.turnable(i, s))
         if s is not None:
             self._link(i, s)
 

@@ -52,17 +52,16 @@ class Walk(Standing):
         s = int(np.searchsorted(turn.total, self.rng.random() * turn.total[-1], side="right"))
         if s != self.choice[i]:
             self._choose(i, s)
-            self._edges = None
         return turn.share
 
     def reverse(self) -> None:
         """Turn one edge round, both ends with new parents, or leave it."""
-        edges = self.edges()
+        edges = self.edges
         if not edges:
             return
-        i, j = edges[int(self.rng.integers(len(edges)))]
+        i, j = self.edge(int(self.rng.integers(edges)))
         before, worth, chance = (self.choice[i], self.choice[j]), self._worth(i, j), np.log(self.rng.random())
-        if not self._can_pay(i, j, chance - np.log(len(edges) / (len(edges) + 1 - self._turned(i, j, before)))):
+        if not self._can_pay(i, j, chance - np.log(edges / (edges + 1 - self._turned(i, j, before)))):
             return
         self._choose(i, None)
         self._choose(j, None)
@@ -77,11 +76,9 @@ class Walk(Standing):
         self._choose(i, before[0])
         _, back_rest = self._draw(self._possible(j))
         self._settle(i, j, (new_i, new_j))
-        now = len(edges) + self._turned(i, j, (new_i, new_j)) - self._turned(i, j, before)
-        ratio = forward + forward_rest - back - back_rest + np.log(len(edges) / max(now, 1))
-        if self._accepts(ratio, self._worth(i, j) - worth, chance):
-            self._edges = None
-        else:
+        now = edges + self._turned(i, j, (new_i, new_j)) - self._turned(i, j, before)
+        ratio = forward + forward_rest - back - back_rest + np.log(edges / max(now, 1))
+        if not self._accepts(ratio, self._worth(i, j) - worth, chance):
             self._settle(i, j, before)
 
     def draw_targets(self, climb: bool = False) -> bool:
@@ -127,7 +124,6 @@ class Walk(Standing):
             self._weights[k] = self.problem.weights(k, self.touched)
         forward = self._renew(i, j)
         if self._accepts(forward - back, self._worth(i, j) - worth, np.log(self.rng.random())):
-            self._edges = None
             return True
         for b, e in cells:
             self.touched[b][e, pair] = self.touched[b][e, pair[::-1]]
@@ -154,17 +150,21 @@ class Walk(Standing):
 
     def _rearrange(self, steps: Iterable[tuple[int, int]]) -> bool:
         """The best parents for one variable after another, each time but for some, as bits; back if not higher."""
-        before, score = self.place(), self.score
+        before: dict[int, int] = {}  # of those that changed: with many variables most do not
+        score = 0.0
         for i, without in steps:
             weights = self._allowed(i, self.problem.local_mask(i, self._descendants(i) | without))
             s = int(weights.argmax())
             if weights[s] == -np.inf:  # they are required
                 break
+            if i not in before:
+                before[i] = self.choice[i]
+                score -= float(self._weights[i][self.choice[i]])
             self._choose(i, s)
-        self._edges = None
-        if self.score > score + UPHILL:
+        if score + sum(float(self._weights[i][self.choice[i]]) for i in before) > UPHILL:
             return True
-        self.go_to(before)
+        for i, s in before.items():
+            self._choose(i, s)
         return False
 
     def _accepts(self, log_ratio: float, higher: float, chance: float) -> bool:
