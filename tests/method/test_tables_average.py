@@ -12,6 +12,7 @@ def test_averages_and_agreement_are_those_of_all_draws() -> None:
     halves = []
     for seed in range(3):
         again = start(problem, seed)
+        again.look_around()
         for _ in range(draws // 10):
             again.sweep()
         seen = np.stack([np.concatenate([again.sweep(), *again.touched]) for _ in range(draws)])

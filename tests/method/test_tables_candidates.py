@@ -156,6 +156,9 @@ def test_counts_are_those_of_the_family(strengths: int) -> None:
     for block, limits in [(total(4, 2), {"sets": 10}), (parity(3), {})]:
         found = considered(block, strengths=strengths, **limits)
         np.testing.assert_array_equal(found.counts[0], found.family.count(block))
+        cards = (2,) * block.rows.shape[1]
+        whole = Likelihood(found.family, prior_of(block, cards, 1.0, strengths), found.counts[0])
+        np.testing.assert_allclose(found.worth[0], whole(found.counts[0]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("strengths", [1, 3])
@@ -385,14 +388,33 @@ def test_pairs_are_counted_row_by_row_as_by_a_product(
     touched: tuple[bool, ...] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = [random_rows(100, 1), np.repeat(random_rows(10, 2), 5, axis=0), random_rows(30, 3)]
-    screen = screen_of(make_block(parts[0], parts[1:]), CARDS, strengths=3)
-    asked = None if touched is None else np.array(touched)
-    found = []
+    block, asked, found = make_block(parts[0], parts[1:]), None if touched is None else np.array(touched), []
     for limit, at_a_time in ((0, 10**6), (0, 50), (10**9, 1)):
         monkeypatch.setattr(phase1_screen, "BY_PRODUCT", limit)
         monkeypatch.setattr(phase1_screen, "AT_A_TIME", at_a_time)
+        screen = screen_of(block, CARDS, strengths=3)
         found.append([screen.gains(i, parents, asked).tolist() for i, parents in ((1, ()), (0, (3,)), (2, (1, 3)))])
-    assert found[0] == found[1] == found[2]
+        found.append([screen.dependence(i, parents).tolist() for i, parents in ((1, ()), (0, (3,)), (2, (1, 3)))])
+    for other in (2, 4):
+        np.testing.assert_allclose(found[other], found[0], atol=1e-9)
+        np.testing.assert_allclose(found[other + 1], found[1], atol=1e-9)
+
+
+def test_answer_of_a_screen_is_of_the_parents_and_targets_asked_for() -> None:
+    """It is remembered, and nobody can change what is remembered."""
+    parts = [random_rows(100, 1), random_rows(40, 2)]
+    screen = screen_of(make_block(parts[0], parts[1:]), CARDS, strengths=3)
+    asked: list[tuple[tuple[int, ...], NDArray[np.bool_] | None]] = [
+        *(((), None), ((), np.array([True])), ((3,), None), ((3,), np.array([False])), ((), None))
+    ]
+    for parents, touched in asked:
+        fresh = screen_of(make_block(parts[0], parts[1:]), CARDS, strengths=3)
+        expected = fresh.gains(1, parents, touched)
+        for _ in range(2):
+            found = screen.gains(1, parents, touched)
+            np.testing.assert_array_equal(found, expected)
+            found[:] = 7.0
+        np.testing.assert_array_equal(screen.dependence(1, parents), fresh.dependence(1, parents))
 
 
 @pytest.mark.parametrize("few", [True, False])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from test_tables_exact import all_dags, marginal
 
 from sdi.method.beliefs import Knowledge
-from sdi.method.tables import phase2_score
+from sdi.method.tables import shelf
 from sdi.method.tables.phase1_count import Family, make_block
 from sdi.method.tables.phase2_likelihood import FEW, Bdeu, Likelihood, Prior
 from sdi.method.tables.phase2_score import Scores, own_table, prior_odds, set_priors
@@ -154,7 +154,7 @@ def test_scores_do_not_depend_on_what_was_asked_before(monkeypatch: pytest.Monke
     """Nor on how much is remembered."""
     everything = [frozenset(each) for k in range(4) for each in itertools.combinations(range(3), k)]
     fresh = [scored()[0](each) for each in everything]
-    monkeypatch.setattr(phase2_score, "KEPT", 1)
+    monkeypatch.setattr(shelf, "ROOM", 1)
     forgetful = scored()[0]
     for order in (everything, everything[::-1]):
         for each in order:
@@ -164,6 +164,14 @@ def test_scores_do_not_depend_on_what_was_asked_before(monkeypatch: pytest.Monke
 def test_counts_that_are_given_are_used() -> None:
     scores, _, _ = scored()
     given = Scores(scores.family, scores.block, Prior((1.0,)), scores.family.count(scores.block))
+    np.testing.assert_array_equal(given(frozenset({1})), scores(frozenset({1})))
+
+
+def test_scores_that_are_given_hold_where_nothing_was_touched() -> None:
+    scores, _, _ = scored()
+    marked = np.arange(len(scores.family.sets), dtype=float)
+    given = Scores(scores.family, scores.block, Prior((1.0,)), shared=marked)
+    np.testing.assert_array_equal(given(frozenset()), marked)
     np.testing.assert_array_equal(given(frozenset({1})), scores(frozenset({1})))
 
 

@@ -40,10 +40,11 @@ class Limits(NamedTuple):
 
 
 class Considered(NamedTuple):
-    """A family, its counts in each block, and whether a table that might have been better was too large for it."""
+    """A family, and whether a table that might have been better was too large for it."""
 
     family: Family
-    counts: list[Counts]
+    counts: list[Counts]  # in each block
+    worth: Array  # [blocks, S] log marginal likelihood of the rows of each, as if nothing had been touched
     too_large: bool
 
 
@@ -70,7 +71,8 @@ def consider(
     family, too_large = Family(child, candidates, ((),), cardinalities, ()), False
     merged = [pooled(block, (child, *candidates), cardinalities) for block in blocks]
     counts = [family.count(block) for block in merged]
-    scores = _scores(family, counts, priors, limits.odds, np.empty(0))
+    worth = _worth(family, counts, priors, np.empty((len(blocks), 0)))
+    scores = _scores(family, worth, limits.odds)
     for size in range(1, max(required, min(len(candidates), limits.parents)) + 1):
         wanted = _of_size(family, size, required) if size <= full else _extended(family, scores, limits)
         fitting = [
@@ -88,11 +90,13 @@ def consider(
             np.concatenate([old, larger.count(block, first=len(family.sets))])
             for old, block in zip(counts, merged, strict=True)
         ]
-        scores = _scores(larger, counts, priors, limits.odds, scores)
-        family, counts, scores = _pruned(larger, counts, scores, required, limits.hopeless)
+        worth = _worth(larger, counts, priors, worth)
+        family, counts, kept = _pruned(larger, counts, _scores(larger, worth, limits.odds), required, limits.hopeless)
+        worth = worth[:, kept]
+        scores = _scores(family, worth, limits.odds)
         if max(len(each) for each in family.sets) < size:
             break
-    return Considered(family, counts, too_large)
+    return Considered(family, counts, worth, too_large)
 
 
 def _affordable(
@@ -119,17 +123,21 @@ def _affordable(
     ]
 
 
-def _scores(family: Family, counts: list[Counts], priors: Sequence[Prior], odds: float, known: Array) -> Array:
-    """Log posterior of each set, given all rows, as if nothing had been touched ``[S]``; `known` of the first few."""
-    given, first = list(zip(counts, priors, strict=True)), len(known)
+def _worth(family: Family, counts: list[Counts], priors: Sequence[Prior], known: Array) -> Array:
+    """Log marginal likelihood of each block under each set ``[blocks, S]``; `known` is that of the first few."""
+    given, first = list(zip(counts, priors, strict=True)), known.shape[1]
     if not first or not priors[0].extending:
-        whole = [Likelihood(family, prior, each)(each) for each, prior in given]
-        return np.asarray(odds * family.members.sum(axis=1) + np.sum(whole, axis=0))
-    added = np.sum([Likelihood(family, prior, each, first).added(each) for each, prior in given], axis=0)
-    result = [*known.tolist(), *(odds + added[first:]).tolist()]
-    for s in range(first, len(result)):
-        result[s] += result[family.bases[s - 1][0]]
-    return np.array(result)
+        return np.array([Likelihood(family, prior, each)(each) for each, prior in given])
+    added = [Likelihood(family, prior, each, first).added(each)[first:] for each, prior in given]
+    result = np.concatenate([known, added], axis=1)
+    for s in range(first, len(family.sets)):
+        result[:, s] += result[:, family.bases[s - 1][0]]
+    return result
+
+
+def _scores(family: Family, worth: Array, odds: float) -> Array:
+    """Log posterior of each set ``[S]``."""
+    return np.asarray(odds * family.members.sum(axis=1) + worth.sum(axis=0))
 
 
 def _of_size(family: Family, size: int, required: int) -> list[tuple[int, ...]]:
@@ -152,8 +160,8 @@ def _with(family: Family, sets: Sequence[tuple[int, ...]], scores: Array) -> Fam
 
 def _pruned(
     family: Family, counts: list[Counts], scores: Array, required: int, hopeless: float
-) -> tuple[Family, list[Counts], Array]:
-    """Without the sets that have a subset so much better that nobody will ever draw them."""
+) -> tuple[Family, list[Counts], list[int]]:
+    """Without the sets that have a subset so much better that nobody will ever draw them; and which are left."""
     place = {each: s for s, each in enumerate(family.sets)}
     best: list[float] = []  # of a set and all its subsets
     kept: set[int] = set()
@@ -173,7 +181,7 @@ def _pruned(
     sets, new = tuple(family.sets[s] for s in chosen), {s: t for t, s in enumerate(chosen)}
     extends = tuple(new[family.bases[s - 1][0]] for s in chosen[1:])
     seen = tuple(family.seen[s] for s in chosen) if family.seen else ()
-    return Family(family.child, family.candidates, sets, family.cardinalities, extends, seen), fewer, scores[chosen]
+    return Family(family.child, family.candidates, sets, family.cardinalities, extends, seen), fewer, chosen
 
 
 def _without_one(members: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -9,6 +9,7 @@ Legend: M variables, E environments, S parent sets of a family, r states of its 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -16,11 +17,10 @@ from numpy.typing import NDArray
 
 from sdi.method.tables.phase1_count import Block, Counts, Family
 from sdi.method.tables.phase2_likelihood import Bdeu, Likelihood, Prior, Vector
+from sdi.method.tables.shelf import Shelf
 
 Touched: TypeAlias = frozenset[int]  # environments in which one variable was touched
 LIKELY = 0.25  # an edge beforehand, at most: with few variables a weak prior would let chance decide
-KEPT = 64  # counts of environments, and ...
-ANSWERS = 1024  # ... answers for other targets, that are remembered for each variable
 
 
 def own_table(soft: Vector, hard: Vector | float) -> Vector:
@@ -35,38 +35,56 @@ def own_size(sample_size: float) -> float:
 
 
 class Scores:
-    """The score of every parent set of one variable in one block, for any environments that touched it; remembered."""
+    """The score of every parent set of one variable in one block, for any environments that touched it.
 
-    def __init__(self, family: Family, block: Block, prior: Prior, counts: Counts | None = None) -> None:
-        self.family, self.block = family, block
-        self._all = family.count(block) if counts is None else counts
-        self._score, self._own_score = Likelihood(family, prior, self._all), Bdeu(family, own_size(prior.sizes[0]))
-        self._known: dict[Touched, Vector] = {}
-        self._own: dict[int, tuple[NDArray[np.intp], Counts, Vector]] = {}
+    If given, `counts` are of all rows and `shared` are the scores if it was touched nowhere. What it makes of them lies
+    on a shelf: with many variables there is no room for all.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        block: Block,
+        prior: Prior,
+        counts: Counts | None = None,
+        shared: Vector | None = None,
+        shelf: Shelf | None = None,
+    ) -> None:
+        self.family, self.block, self.prior = family, block, prior
+        self._shared, self._shelf = shared, shelf or Shelf()
+        if counts is not None:
+            self._shelf.put((self, "counts"), counts)
 
     def __call__(self, touched: Touched) -> Vector:
         """Log marginal likelihood of the block's rows of this variable under each parent set ``[S]``."""
-        if touched not in self._known:
-            if len(self._known) >= ANSWERS:
-                self._known.pop(next(iter(self._known)))
-            pooled, own = self._all.copy(), np.zeros(len(self.family.sets))
-            for e in sorted(touched):
-                cells, counts, score = self._apart(e)
-                pooled[cells] -= counts
-                own = own + score
-            self._known[touched] = self._score(pooled) + own
-        return self._known[touched]
+        if not touched and self._shared is not None:
+            return self._shared
+        return self._shelf.get((self, touched), lambda: self._scored(touched))
+
+    def _scored(self, touched: Touched) -> Vector:
+        pooled, own = self._counts().copy(), np.zeros(len(self.family.sets))
+        for e in sorted(touched):
+            cells, counts, score = self._shelf.get((self, e), lambda e=e: self._apart(e))  # type: ignore[misc]
+            pooled[cells] -= counts
+            own = own + score
+        return self._likelihood()(pooled) + own
 
     def _apart(self, environment: int) -> tuple[NDArray[np.intp], Counts, Vector]:
         """Cells that were seen in one environment, their counts, and the score of tables of its own."""
-        if environment not in self._own:
-            if len(self._own) >= KEPT:
-                self._own.pop(next(iter(self._own)))
-            counts = self.family.count(self.block, self.block.part(environment))
-            soft = self._own_score(counts)
-            cells = np.flatnonzero(counts)
-            self._own[environment] = cells, counts[cells], own_table(soft, float(soft[0]))
-        return self._own[environment]
+        alone = self._shelf.get((self, "own"), lambda: Bdeu(replace(self.family), own_size(self.prior.sizes[0])))
+        counts = alone.family.count(self.block, self.block.part(environment))
+        soft = alone(counts)
+        cells = np.flatnonzero(counts)
+        return cells, counts[cells], own_table(soft, float(soft[0]))
+
+    def _counts(self) -> Counts:
+        return self._shelf.get((self, "counts"), lambda: self.family.count(self.block))
+
+    def _likelihood(self) -> Likelihood:
+        """It has the family to itself: what that has worked out about its tables goes when it goes."""
+        return self._shelf.get(
+            (self, "likelihood"), lambda: Likelihood(replace(self.family), self.prior, self._counts())
+        )
 
 
 def prior_odds(size: int, expected_parents: float) -> float:

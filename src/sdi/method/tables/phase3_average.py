@@ -25,6 +25,7 @@ def walk_on(walks: list[Walk], draws: int) -> Walked:
     half = max(draws // 2, 2)
     moments = []  # of edges and, below them, of targets
     for walk in walks:
+        walk.look_around()
         for _ in range(max(draws // 10, 2)):
             walk.sweep()
         moments += [_moments(walk, half) for _ in range(2)]

@@ -14,6 +14,7 @@ from sdi.method.tables.problem import Problem
 
 Array = NDArray[np.float64]
 TINY = 1e-300  # in place of no chance at all
+FAINT = 1e-100  # chances beside the best that are still exact
 
 
 class Place(NamedTuple):
@@ -36,11 +37,19 @@ class Turn(NamedTuple):
     share: Array  # how likely each candidate is a parent [K]
 
 
-class Ceiling(NamedTuple):
-    """What the parent sets of a variable add up to, be they possible or not: no draw can weigh more."""
+class Odds(NamedTuple):
+    """What the parent sets of a variable are worth, be they possible or not."""
 
     weights: Array  # log posterior of each parent set [S] ...
     coldness: float
+    top: float  # the highest
+    chances: Array  # beside it [S]
+
+
+class Ceiling(NamedTuple):
+    """What they add up to: no draw can weigh more."""
+
+    odds: Odds
     with_each: Array  # of those with each candidate [K] ...
     without_each: Array  # ... and without it
 
@@ -60,6 +69,7 @@ class Standing:
         self._turnable = np.array(turnable)  # edges to each variable that may be turned round
         self._weights = [problem.weights(i, self.touched) for i in range(len(problem.families))]
         self._turns: dict[int, Turn] = {}
+        self._odds: dict[int, Odds] = {}
         self._ceilings: dict[int, Ceiling] = {}
 
     @property
@@ -134,33 +144,51 @@ class Standing:
         known = self._turns.get(i)
         if known and known.weights is self._weights[i] and known[1:3] == (self.coldness, forbidden):
             return known
-        weights = self._allowed(i, forbidden)
-        chances = np.exp(weights - weights.max())
+        chances, _ = self._possible(i, forbidden)
         total = np.cumsum(chances)
         share = np.asarray(chances @ self.problem.families[i].members / total[-1])
         self._turns[i] = Turn(self._weights[i], self.coldness, forbidden, total, share)
         return self._turns[i]
 
-    def _ceiling(self, i: int) -> Ceiling:
-        known = self._ceilings.get(i)
+    def _odds_of(self, i: int) -> Odds:
+        known = self._odds.get(i)
         if known and known.weights is self._weights[i] and known.coldness == self.coldness:
             return known
-        weights, members = self._weights[i] * self.coldness, self.problem.families[i].members
+        weights = self._weights[i] * self.coldness
         top = float(weights.max())
-        chances = np.exp(weights - top)
-        with_each, without_each = (top + np.log(np.maximum(chances @ each, TINY)) for each in (members, ~members))
-        self._ceilings[i] = Ceiling(self._weights[i], self.coldness, with_each, without_each)
+        self._odds[i] = Odds(self._weights[i], self.coldness, top, np.exp(weights - top))
+        return self._odds[i]
+
+    def _ceiling(self, i: int) -> Ceiling:
+        known, odds = self._ceilings.get(i), self._odds_of(i)
+        if known and known.odds is odds:
+            return known
+        members = self.problem.families[i].members
+        each = (odds.top + np.log(np.maximum(odds.chances @ part, TINY)) for part in (members, ~members))
+        self._ceilings[i] = Ceiling(odds, *each)
         return self._ceilings[i]
 
-    def _possible(self, i: int, *, member: int | None = None) -> Array:
-        """Log weight of each parent set, -inf if it holds a descendant or lacks `member` ``[S]``."""
-        weights = self._allowed(i, self.problem.local_mask(i, self._descendants(i)))
-        if member is not None:
-            has = self.problem.families[i].masks & np.uint64(self.problem.local_mask(i, 1 << member))
-            weights = np.where(has, weights, -np.inf)
-        return weights
+    def _possible(self, i: int, forbidden: int | None = None, *, member: int | None = None) -> tuple[Array, float]:
+        """Chances of parent sets without `forbidden` candidates (descendants, unless others are named) and with
+        `member` ``[S]``, all zero if there is none, and the log weight of a chance of one."""
+        if forbidden is None:
+            forbidden = self.problem.local_mask(i, self._descendants(i))
+        odds, masks = self._odds_of(i), self.problem.families[i].masks
+        needed = 0 if member is None else self.problem.local_mask(i, 1 << member)
+        if not forbidden and not needed:
+            return odds.chances, odds.top
+        if forbidden & needed:
+            return np.zeros(len(masks)), -np.inf
+        fits = masks & np.uint64(forbidden | needed) == np.uint64(needed)
+        chances = odds.chances * fits
+        if chances.max() > FAINT:
+            return chances, odds.top
+        weights = np.where(fits, self._weights[i] * self.coldness, -np.inf)
+        top = float(weights.max())
+        return (chances, top) if top == -np.inf else (np.exp(weights - top), top)
 
     def _allowed(self, i: int, forbidden: int) -> Array:
+        """Log weight of each parent set, -inf if it holds one of these candidates ``[S]``."""
         weights = self._weights[i] * self.coldness
         return (
             np.where(self.problem.families[i].masks & np.uint64(forbidden), -np.inf, weights) if forbidden else weights

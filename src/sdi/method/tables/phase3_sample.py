@@ -9,6 +9,7 @@ Legend: M variables, E environments, S parent sets of a family.
 """
 
 from collections.abc import Iterable, Sequence
+from math import log
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from sdi.method.tables.problem import Problem
 
 Cell = tuple[int, int]  # a block and one of its environments
 UPHILL = 1e-9  # nats
+CONFUSED = -10.0  # nats for "touched" below which it is not likely that two targets should change places
 
 
 class Walk(Standing):
@@ -26,6 +28,15 @@ class Walk(Standing):
     def __init__(self, problem: Problem, parents: BoolMatrix, touched: Sequence[BoolMatrix], rng: np.random.Generator):
         super().__init__(problem, parents, touched)
         self.rng = rng
+        self.likely = problem.pairs
+
+    def look_around(self) -> None:
+        """From now on the pairs that may be confused as things are here change places most often.
+
+        That most others do not is dear to find out. Pairs stay the same however the walk goes on, so that each move
+        still leaves the posterior as it is.
+        """
+        self.likely = [pair for pair in self.problem.pairs if self.confusable(*pair)]
 
     def sweep(self) -> Array:
         """Each move as often as there are variables, every target once.
@@ -38,9 +49,9 @@ class Walk(Standing):
             probabilities[i, list(self.problem.families[i].candidates)] = self.draw_parents(i)
             self.reverse()
         self.draw_targets()
-        if self.problem.pairs:
-            for k in self.rng.integers(len(self.problem.pairs), size=max(2, size // 16)).tolist():
-                i, j = self.problem.pairs[k]
+        for pairs, often in ((self.likely, max(2, size // 16)), (self.problem.pairs, max(1, size // 64))):
+            for k in self.rng.integers(len(pairs), size=often).tolist() if pairs else ():
+                i, j = pairs[k]
                 cells = self.differing(i, j)
                 if cells:
                     self.exchange(i, j, cells if self.rng.random() < 0.5 else [cells[self.rng.integers(len(cells))]])
@@ -60,13 +71,13 @@ class Walk(Standing):
         if not edges:
             return
         i, j = self.edge(int(self.rng.integers(edges)))
-        before, worth, chance = (self.choice[i], self.choice[j]), self._worth(i, j), np.log(self.rng.random())
-        if not self._can_pay(i, j, chance - np.log(edges / (edges + 1 - self._turned(i, j, before)))):
+        before, worth, chance = (self.choice[i], self.choice[j]), self._worth(i, j), log(1 - self.rng.random())
+        if not self._can_pay(i, j, chance - log(edges / (edges + 1 - self._turned(i, j, before)))):
             return
         self._choose(i, None)
         self._choose(j, None)
         new_j, forward = self._draw(self._possible(j, member=i))
-        _, back = self._draw(self._possible(i, member=j))
+        back = _sum(self._possible(i, member=j))
         if new_j is None:
             self._settle(i, j, before)
             return
@@ -74,10 +85,10 @@ class Walk(Standing):
         new_i, forward_rest = self._draw(self._possible(i))
         self._choose(j, None)
         self._choose(i, before[0])
-        _, back_rest = self._draw(self._possible(j))
+        back_rest = _sum(self._possible(j))
         self._settle(i, j, (new_i, new_j))
         now = edges + self._turned(i, j, (new_i, new_j)) - self._turned(i, j, before)
-        ratio = forward + forward_rest - back - back_rest + np.log(edges / max(now, 1))
+        ratio = forward + forward_rest - back - back_rest + log(edges / max(now, 1))
         if not self._accepts(ratio, self._worth(i, j) - worth, chance):
             self._settle(i, j, before)
 
@@ -109,6 +120,15 @@ class Walk(Standing):
             for e in np.flatnonzero((touched[:, i] != touched[:, j]) & self.problem.open_targets[b])
         ]
 
+    def confusable(self, i: int, j: int) -> list[Cell]:
+        """Where one of two was touched and the other may have been, as things are: elsewhere they are not confused."""
+        found = []
+        for b, e in self.differing(i, j):
+            other = j if self.touched[b][e, i] else i
+            if self.problem.ratios(b, other, self.choice[other], self.touched[b][:, other])[e] > CONFUSED:
+                found.append((b, e))
+        return found
+
     def exchange(self, i: int, j: int, cells: Iterable[Cell]) -> bool:
         """Let i and j change places as targets in these environments, with new parents for both; whether they did.
 
@@ -123,7 +143,7 @@ class Walk(Standing):
         for k in pair:
             self._weights[k] = self.problem.weights(k, self.touched)
         forward = self._renew(i, j)
-        if self._accepts(forward - back, self._worth(i, j) - worth, np.log(self.rng.random())):
+        if self._accepts(forward - back, self._worth(i, j) - worth, log(1 - self.rng.random())):
             return True
         for b, e in cells:
             self.touched[b][e, pair] = self.touched[b][e, pair[::-1]]
@@ -189,17 +209,27 @@ class Walk(Standing):
         """New parents for i, then for j (or those `given`); the log weight of all that were possible."""
         self._choose(i, None)
         self._choose(j, None)
-        drawn, total = self._draw(self._possible(i))
-        self._choose(i, drawn if given is None else given[0])
-        drawn, rest = self._draw(self._possible(j))
-        self._choose(j, drawn if given is None else given[1])
-        return total + rest
+        total = 0.0
+        for k, known in zip((i, j), given or (None, None), strict=True):
+            if known is None:
+                drawn, weight = self._draw(self._possible(k))
+            else:
+                drawn, weight = known, _sum(self._possible(k))
+            self._choose(k, drawn)
+            total += weight
+        return total
 
-    def _draw(self, weights: Array) -> tuple[int | None, float]:
-        """One of them, and the log of their sum; None if there is none."""
-        top = weights.max()
-        if top == -np.inf:
+    def _draw(self, possible: tuple[Array, float]) -> tuple[int | None, float]:
+        """One of those with these chances, and the log of their sum; None if there is none."""
+        chances, top = possible
+        total = chances.cumsum()
+        if not total[-1]:
             return None, -np.inf
-        total = np.cumsum(np.exp(weights - top))
-        s = int(np.searchsorted(total, self.rng.random() * total[-1], side="right"))
-        return s, float(top + np.log(total[-1]))
+        s = int(total.searchsorted(self.rng.random() * total[-1], side="right"))
+        return s, top + log(total[-1])
+
+
+def _sum(possible: tuple[Array, float]) -> float:
+    """The log of what these chances add up to."""
+    total = float(possible[0].sum())
+    return possible[1] + log(total) if total else -np.inf

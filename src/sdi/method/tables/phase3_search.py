@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from sdi.method.tables.phase3_sample import Cell, Walk
+from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.problem import Problem
 
 HOT, STEPS = 0.003, 20  # a search cools from here to 1 in so many steps; in twice as many ...
@@ -12,7 +12,6 @@ TARGETS = 0.3  # colder than this they move too: sooner they would make up for e
 COLD = 1e3  # only climbs
 SAME = 0.5  # nats that count for nothing
 AGREEING = 2  # searches that end in the best place of all, on their own: then there is hardly a better one
-CONFUSED = -10.0  # nats for "touched" below which nobody looks whether two targets should change places
 
 
 def search(problem: Problem, rng: np.random.Generator, start: Walk | None, idle: int, most: int) -> list[Walk]:
@@ -57,7 +56,7 @@ def climb(walk: Walk) -> None:
         walk.draw_targets(climb=True)
         for i in range(len(walk.choice)):
             for j in walk.neighbours(i):  # and later i as a neighbour of j
-                cells = _confusable(walk, i, j)
+                cells = walk.confusable(i, j)
                 if len(cells) > 1:
                     walk.exchange(i, j, cells)
                 for cell in cells:
@@ -103,16 +102,6 @@ def _apart(walk: Walk, other: Walk) -> list[list[int]]:
     return [changed[group == g].tolist() for g in range(count)]
 
 
-def _confusable(walk: Walk, i: int, j: int) -> list[Cell]:
-    """Where one of two was touched and the other may have been, as things are: elsewhere the pair is not confused."""
-    found = []
-    for b, e in walk.differing(i, j):
-        other = j if walk.touched[b][e, i] else i
-        if walk.problem.ratios(b, other, walk.choice[other], walk.touched[b][:, other])[e] > CONFUSED:
-            found.append((b, e))
-    return found
-
-
 def _move(walk: Walk) -> None:
     """New parents for each; an edge turned round as often."""
     for i in walk.rng.permutation(len(walk.choice)).tolist():
@@ -125,6 +114,6 @@ def _exchange_some(walk: Walk) -> None:
         near = walk.neighbours(i)
         if near:
             j = near[int(walk.rng.integers(len(near)))]
-            cells = _confusable(walk, i, j)
+            cells = walk.confusable(i, j)
             if cells:
                 walk.exchange(i, j, cells if walk.rng.random() < 0.5 else [cells[int(walk.rng.integers(len(cells)))]])

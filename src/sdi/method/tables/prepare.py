@@ -17,6 +17,7 @@ from sdi.method.tables.phase2_score import Scores, prior_odds
 from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.phase3_search import SAME, search, together
 from sdi.method.tables.problem import Problem
+from sdi.method.tables.shelf import Shelf
 from sdi.worlds.world import Target
 
 FEW = 14  # variables up to which all others are candidates
@@ -110,16 +111,17 @@ class _Choice:
         cardinalities = tuple(len(each) for each in priors[0].shares)
         self.size = len(cardinalities)
         self.limits = limits_of(self.size, settings)
+        self.shelf = Shelf()
         self.screen = Screen(blocks[0], cardinalities, priors[0])
         self.alone = [self.screen.gains(i) for i in range(self.size)]
 
     def weigh(self, i: int, gains: NDArray[np.float64], near: NDArray[np.bool_]) -> Weighed:
         """With candidates that are `near` and others that tell most."""
         most = self.size if self.size <= FEW else max(CANDIDATES, int(near.sum()) + SPARE)
-        return _weigh(i, gains, near, most, self.blocks, self.priors, self.clamp, self.limits)
+        return _weigh(i, gains, near, most, self.blocks, self.priors, self.clamp, self.limits, self.shelf)
 
     def problem(self, considered: Sequence[Weighed]) -> Problem:
-        return assemble(self.blocks, self.priors, considered, self.targets, self.clamp, self.settings)
+        return assemble(self.blocks, self.priors, considered, self.targets, self.clamp, self.settings, self.shelf)
 
     def best(
         self, considered: list[Weighed], start: Top, rng: np.random.Generator, later: np.random.Generator
@@ -177,14 +179,15 @@ def _weigh(
     priors: Sequence[Prior],
     clamp: Clamp,
     limits: Limits,
+    shelf: Shelf,
 ) -> Weighed:
     required = clamp.value[i] > 0.5
     first = tuple(np.flatnonzero(required).tolist())
     others = choose_candidates(gains, clamp.open[i], keep & clamp.open[i] & ~required, most)
     cardinalities = tuple(len(each) for each in priors[0].shares)
     found = consider(i, (*first, *others), len(first), blocks, priors, cardinalities, limits)
-    given = zip(blocks, priors, found.counts, strict=True)
-    return Weighed(found.family, [Scores(found.family, *each) for each in given], found.too_large)
+    given = zip(blocks, priors, found.counts, found.worth, strict=True)
+    return Weighed(found.family, [Scores(found.family, *each, shelf) for each in given], found.too_large)
 
 
 def _overlooked(
@@ -221,6 +224,7 @@ def assemble(
     targets: Sequence[Sequence[Target | None]],
     clamp: Clamp,
     settings: Settings,
+    shelf: Shelf,
 ) -> Problem:
     """The posterior given these blocks and families."""
     return Problem(
@@ -232,4 +236,5 @@ def assemble(
         priors=priors,
         expected_parents=settings.expected_parents,
         several=settings.several_targets,
+        shelf=shelf,
     )

@@ -11,9 +11,8 @@ from sdi.method.tables.phase1_count import Block, Family
 from sdi.method.tables.phase2_likelihood import Prior, Vector
 from sdi.method.tables.phase2_score import Scores, prior_odds, set_priors
 from sdi.method.tables.phase2_targets import Tables, environment_tables, touch_ratios
+from sdi.method.tables.shelf import Shelf
 from sdi.worlds.world import Target
-
-REMEMBERED = 200_000  # cells of tables per environment, and ratios, that are remembered for each variable
 
 
 class Problem:
@@ -30,9 +29,10 @@ class Problem:
         priors: Sequence[Prior],
         expected_parents: float,
         several: bool,
+        shelf: Shelf,
     ) -> None:
         self.blocks, self.families, self.scores, self.clamp = blocks, families, scores, clamp
-        self.priors, self.several = priors, several
+        self.priors, self.several, self._shelf = priors, several, shelf
         size = len(families)
         self._odds = prior_odds(size, expected_parents)
         self._target_odds = -np.log(size) if several else 0.0
@@ -53,8 +53,6 @@ class Problem:
         for i, family in enumerate(families):
             near[i, list(family.candidates)] = True
         self.pairs = [(int(i), int(j)) for i, j in np.argwhere(near | near.T)]
-        self._counts: list[dict[tuple[int, int], Tables]] = [{} for _ in families]
-        self._ratios: list[dict[tuple[int, int, bytes], Vector]] = [{} for _ in families]
 
     def choices(self, parents: BoolMatrix) -> list[int]:
         """The set of each family with these parents, or the largest considered one inside them."""
@@ -73,23 +71,12 @@ class Problem:
 
     def ratios(self, b: int, i: int, s: int, touched: NDArray[np.bool_]) -> Vector:
         """Nats for "i was touched in e" in block b, the other environments being as `touched` says ``[E]``."""
-        key = (b, s, touched.tobytes())
-        known = self._ratios[i]
-        if key not in known:
-            if len(known) * len(touched) > REMEMBERED:
-                known.clear()
-            known[key] = touch_ratios(self._tables(b, i, s), touched)
-        return known[key]
+        name = (self, b, i, s, touched.tobytes())
+        return self._shelf.get(name, lambda: touch_ratios(self._tables(b, i, s), touched))
 
     def _tables(self, b: int, i: int, s: int) -> Tables:
-        known = self._counts[i]
-        if (b, s) not in known:
-            if sum(len(each.counts) for each in known.values()) > REMEMBERED:
-                known.clear()
-            family = self.families[i]
-            order, cards = family.order(s), family.cardinalities
-            known[b, s] = environment_tables(self.blocks[b], i, order, cards, self.priors[b])
-        return known[b, s]
+        given = self.families[i].order(s), self.families[i].cardinalities, self.priors[b]
+        return self._shelf.get((self, b, i, s), lambda: environment_tables(self.blocks[b], i, *given))
 
     def target_noise(self, environments: int, rng: np.random.Generator | None) -> Vector:
         """What makes a draw out of the likeliest: one number for each variable and for "none" ``[E, M + 1]``."""
@@ -122,7 +109,7 @@ class Problem:
         """What was declared; nothing else touched."""
         size = len(self.families)
         return [
-            np.array([np.zeros(size, bool) if t is None else t for t in each]).reshape(-1, size)
+            np.array([np.zeros(size, bool) if t is None else t for t in each], dtype=bool).reshape(-1, size)
             for each in self.declared
         ]
 
