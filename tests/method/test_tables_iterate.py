@@ -397,7 +397,10 @@ def test_chains_that_stand_still_in_different_places_disagree() -> None:
     ("reached", "reason"),
     [
         ({}, None),
-        ({"iteration": 2}, None),
+        ({"iteration": 2, "r_hat": 1.6}, None),
+        ({"iteration": 2, "r_hat": 1.7}, "apart"),
+        ({"iteration": 1, "r_hat": 9.0}, None),
+        ({"iteration": 2, "r_hat": 9.0, "finite": False}, None),
         ({"iteration": 3}, "iterations"),
         ({"stable": 1.0}, None),
         ({"stable": 2.0}, "settled"),
@@ -407,7 +410,7 @@ def test_chains_that_stand_still_in_different_places_disagree() -> None:
     ],
 )
 def test_method_stops_by_its_own_rules(reached: dict[str, Any], reason: str | None) -> None:
-    settings = changed(all_interventions=10)
+    settings = changed(all_interventions=10, agreement=1.05)
     assert stop_reason(initial_state(weak(), settings, 0)._replace(**reached), settings) == reason
 
 

@@ -21,6 +21,7 @@ from sdi.worlds.world import World
 REASONS = {
     "settled": "the beliefs had settled",
     "iterations": "the limit on iterations was reached",
+    "apart": "the chains are too far apart for more draws to bring them together",
     "interventions": "the limit on interventions was reached",
     "seconds": "the limit on seconds was reached",
     "interrupted": "it was interrupted",
