@@ -29,7 +29,7 @@ def test_what_was_used_last_stays_and_the_rest_is_made_again() -> None:
             made.append(name)
             return np.zeros(100)
 
-        shelf.get(name, make)
+        shelf.get((name,), make)
 
     for name in "abacab":
         ask(name)
@@ -40,7 +40,7 @@ def test_what_was_used_last_stays_and_the_rest_is_made_again() -> None:
 def test_room_is_that_of_all_arrays_inside() -> None:
     for thing in (Holder(50), Pair("x", np.zeros(100)), [np.zeros((10, 5)), (np.zeros(50),)]):
         shelf = Shelf(10_000)
-        shelf.put("thing", thing)
+        shelf.put(("thing",), thing)
         assert shelf.taken == LEAST + 800
 
 
@@ -48,8 +48,19 @@ def test_never_more_than_there_is_room_for_but_for_a_single_thing() -> None:
     shelf, rng = Shelf(20_000), np.random.default_rng(0)
     for name in range(300):
         length = int(rng.integers(1, 1_000))
-        assert shelf.get(name, lambda n=length: np.arange(n)).shape == (length,)  # type: ignore[misc]
+        assert shelf.get((name,), lambda n=length: np.arange(n)).shape == (length,)  # type: ignore[misc]
         assert shelf.taken <= 20_000
-    shelf.put("large", np.zeros(10_000))
+    shelf.put(("large",), np.zeros(10_000))
     assert len(shelf) == 1
-    assert shelf.get("large", lambda: np.zeros(0)).shape == (10_000,)
+    assert shelf.get(("large",), lambda: np.zeros(0)).shape == (10_000,)
+
+
+def test_what_belongs_to_others_goes() -> None:
+    shelf = Shelf()
+    for owner in "abc":
+        shelf.put((owner, "small"), np.zeros(10))
+        shelf.put((owner, "large"), np.zeros(100))
+    shelf.clear(but=["a", "c"])
+    assert shelf.taken == 4 * LEAST + 2 * 880
+    assert shelf.get(("c", "large"), lambda: np.zeros(0)).shape == (100,)
+    assert shelf.get(("b", "large"), lambda: np.zeros(0)).shape == (0,)

@@ -121,7 +121,9 @@ class _Choice:
         return _weigh(i, gains, near, most, self.blocks, self.priors, self.clamp, self.limits, self.shelf)
 
     def problem(self, considered: Sequence[Weighed]) -> Problem:
-        return assemble(self.blocks, self.priors, considered, self.targets, self.clamp, self.settings, self.shelf)
+        made = assemble(self.blocks, self.priors, considered, self.targets, self.clamp, self.settings, self.shelf)
+        self.shelf.clear(but=[made, *(scores for each in considered for scores in each.scores)])
+        return made
 
     def best(
         self, considered: list[Weighed], start: Top, rng: np.random.Generator, later: np.random.Generator
