@@ -130,18 +130,17 @@ def test_edges_are_scored_by_fewer_rows_than_targets_where_variables_are_few(
 
 
 @pytest.mark.parametrize(
-    ("changes", "settings", "most", "asked"),
+    ("changes", "settings", "asked"),
     [
-        ({"stable": 1.0}, {}, 20_000, True),
-        ({"iteration": 12}, {}, 20_000, True),
-        ({}, {}, 20_000, False),
-        ({"stable": 1.0}, {}, 299, False),
-        ({"stable": 1.0}, {"estimator": "draws"}, 20_000, False),
+        ({"stable": 1.0}, {}, True),
+        ({"iteration": 12}, {}, True),
+        ({}, {}, False),
+        ({"stable": 1.0}, {"estimator": "draws"}, False),
     ],
-    ids=["calm", "late", "neither", "many rows", "drawn configurations"],
+    ids=["calm", "late", "neither", "drawn configurations"],
 )
-def test_what_networks_leave_is_asked_once_they_are_ripe_and_rows_are_few(
-    changes: dict[str, Any], settings: dict[str, Any], most: int, asked: bool, monkeypatch: pytest.MonkeyPatch
+def test_what_networks_leave_is_asked_once_they_are_ripe(
+    changes: dict[str, Any], settings: dict[str, Any], asked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 300 rows left alone and 30 of each environment, each with what was found to be touched there."""
     samples = []
@@ -152,7 +151,6 @@ def test_what_networks_leave_is_asked_once_they_are_ripe_and_rows_are_few(
 
     original = phases.left_over
     monkeypatch.setattr(phases, "left_over", left_over)
-    monkeypatch.setattr(phases, "FEW_ROWS", most)
     monkeypatch.setattr(phases, "find_targets", lambda *given: jnp.eye(SIZE) * 0.99 + 0.001)
     world, how = dataset(), replace(TINY, **settings)
     doubtful = np.full((SIZE, SIZE), 0.5, np.float32)

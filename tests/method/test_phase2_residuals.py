@@ -192,3 +192,11 @@ def test_only_what_is_asked_is_answered() -> None:
     )
     assert (left.apart > 0).sum() == 1
     np.testing.assert_array_equal(left.asked, question)
+
+
+def test_a_sample_is_no_larger_than_it_may_be() -> None:
+    sample = touched_sample(10, 1)
+    some = sample.at_most(1_000, np.random.default_rng(0))
+    assert len(some.rows) == len(some.touched) == len(some.environment) == len(some.copies) == 1_000
+    assert 0 < some.environment.sum() < sample.environment.sum()
+    assert sample.at_most(10_000, np.random.default_rng(0)) is sample

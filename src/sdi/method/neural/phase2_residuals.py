@@ -25,7 +25,7 @@ from sdi.graphs import BoolMatrix
 from sdi.method.neural.learner import SLOPE, Weights
 from sdi.worlds.world import Rows
 
-FEW_ROWS = 20_000  # of the world left alone; with more of them networks know enough without
+MOST_ROWS = 20_000  # that are looked at: where there are more, networks know most by themselves
 FEWEST = 5.0  # rows of a cell of sums, or nothing is known of its distribution
 VARIANCES = np.geomspace(1e-4, 1.0, 17)  # of shifts of log-odds: from what nobody can see to what networks know
 RIDGE = 1e-3  # rows; keeps categories that were never seen from dividing by zero
@@ -40,6 +40,13 @@ class Sample(NamedTuple):
     copies: NDArray[np.float32]  # [R]
     environment: NDArray[np.intp]  # [R]; 0 was left alone
     touched: NDArray[np.float32]  # [R, M]; what is all but excluded is 0
+
+    def at_most(self, most: int, rng: np.random.Generator) -> "Sample":
+        """All of it, or so many of its rows."""
+        if len(self.rows) <= most:
+            return self
+        chosen = np.sort(rng.choice(len(self.rows), most, replace=False))
+        return Sample(self.rows[chosen], self.copies[chosen], self.environment[chosen], self.touched[chosen])
 
 
 class Left(NamedTuple):
