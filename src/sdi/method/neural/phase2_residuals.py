@@ -100,10 +100,11 @@ class _Columns:
     def gram(self, i: int) -> Matrix:
         """Products of all columns over the rows that left i alone ``[K, K]``; most rows did, so the others are less."""
         changed = np.flatnonzero(self.sample.touched[:, i])
-        lost = self._products(changed, (self.sample.copies * self.sample.touched[:, i])[changed])
+        weight = (self.sample.copies * self.sample.touched[:, i])[changed]
+        lost = self._products(changed, weight.astype(np.float64))  # sums of whole numbers are exact, these would not be
         return self._all - lost + RIDGE * np.eye(len(lost))
 
-    def _products(self, which: NDArray[np.intp] | slice, weight: NDArray[np.float32]) -> Matrix:
+    def _products(self, which: NDArray[np.intp] | slice, weight: Matrix) -> Matrix:
         chosen = self.design[which]
         return np.asarray(chosen.T @ (weight[:, None] * chosen), np.float64)
 
