@@ -278,6 +278,7 @@ def settings_hash(settings: sdi.Settings, world: str) -> str:
 def run(names: list[str], worlds: list[str] | None, seeds: list[int], path: Path) -> None:
     speed = round(matmul_gflops(), 1)
     for seed in seeds:
+        jax.clear_caches()  # hundreds of runs in one process would compile more than the system lets it map
         for name in names:
             row = ROWS[name]
             for world in row.worlds:
