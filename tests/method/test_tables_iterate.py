@@ -397,8 +397,8 @@ def test_chains_that_stand_still_in_different_places_disagree() -> None:
     ("reached", "reason"),
     [
         ({}, None),
-        ({"iteration": 2, "r_hat": 1.6}, None),
-        ({"iteration": 2, "r_hat": 1.7}, "apart"),
+        ({"iteration": 2, "r_hat": 2.7}, None),
+        ({"iteration": 2, "r_hat": 2.8}, "apart"),
         ({"iteration": 1, "r_hat": 9.0}, None),
         ({"iteration": 2, "r_hat": 9.0, "finite": False}, None),
         ({"iteration": 3}, "iterations"),

@@ -165,7 +165,7 @@ def _warnings(state: tables.State, world: World, settings: Settings) -> tuple[st
     if state.iteration and state.r_hat > settings.agreement:
         said.append(
             f"the chains do not agree (R-hat {state.r_hat:.2f}, should be below {settings.agreement:g}): "
-            "probabilities are rough; run longer with more iterations or sweeps"
+            "probabilities are rough; more sweeps make them less so"
         )
     strained = [world.names[i] for i in np.flatnonzero(state.strained)]
     if strained:

@@ -22,7 +22,8 @@ MANY_PARENTS = 5  # a table of so many is mostly empty
 FEW_ROWS = 30  # for each number that a table holds
 CLEARLY = 20.0  # standard deviations of a G-statistic
 LOOKS = 6  # iterations on the same rows, each with twice as many draws, at most ...
-LEAST_LOOKS = 2  # ... and at least, before chains that are far apart are left so
+LEAST_LOOKS = 2  # ... and at least, before chains that are far apart are left so ...
+SLOW = 4.0  # ... by so many times what the draws that are left could mend
 CONFIRMED = 2  # iterations with new rows that must leave a decided graph as it was
 
 
@@ -91,9 +92,9 @@ def _apart(state: State, settings: Settings) -> bool:
     """Whether chains would not agree even after all draws that are left.
 
     Where they mix, twice the draws halve what the square of R-hat is above 1. With many variables draws are dear, and
-    some edge nearly always keeps chains apart.
+    some edge nearly always keeps chains apart. Those that merely mix slowly go on: more draws make them less rough.
     """
-    left, enough = 2.0 ** (LOOKS - state.iteration), settings.agreement**2 - 1
+    left, enough = SLOW * 2.0 ** (LOOKS - state.iteration), settings.agreement**2 - 1
     return state.iteration >= LEAST_LOOKS and state.r_hat**2 - 1 > left * enough > 0  # 0 asks for all draws there are
 
 
