@@ -18,6 +18,7 @@ from sdi.method.neural.phase3_evidence import (
     _adjacent,
     _likely_order,
     follow,
+    heard_of,
     order_probabilities,
     unweighed,
     weigh,
@@ -397,6 +398,39 @@ def test_edge_is_turned_towards_what_did_not_notice() -> None:
     quiet = OFF_DIAGONAL.copy()
     quiet[:2, :2] = False
     assert found[quiet].max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("told", "logit", "reverse", "heard"),
+    [
+        (10.0, 50.0, 50.0, 10.0),  # for an edge that is there
+        (10.0, 50.0, -50.0, 10.0),  # whatever there is the other way
+        (10.0, -50.0, 50.0, 0.0),  # for an edge that cannot be
+        (-10.0, 50.0, 50.0, -10.0),  # against one of two directions
+        (-10.0, 50.0, -50.0, 0.0),  # against the only one that there could be
+        (-10.0, -50.0, 50.0, 0.0),
+        (-10.0, 0.0, 0.0, -2.5),
+    ],
+)
+def test_against_an_edge_speaks_for_its_reverse_only_if_that_may_be(
+    told: float, logit: float, reverse: float, heard: float
+) -> None:
+    orientation = jnp.zeros((SIZE, SIZE)).at[1, 0].set(told)
+    gamma = jnp.zeros((SIZE, SIZE)).at[1, 0].set(logit).at[0, 1].set(reverse)
+    expected = np.zeros((SIZE, SIZE))
+    expected[1, 0] = heard
+    np.testing.assert_allclose(heard_of(orientation, gamma), expected, atol=1e-6)
+
+
+def test_cause_of_a_cause_does_not_come_last_because_it_is_no_parent() -> None:
+    """A -> B -> C: where B is not believed, A looks like a parent of C, which fails wherever A is touched."""
+    orientation = jnp.zeros((SIZE, SIZE)).at[1, 0].set(50.0).at[2, 1].set(50.0)
+    orientation = orientation.at[2, 0].set(-270.0).at[0, 2].set(-2_000.0)
+    gamma = jnp.full((SIZE, SIZE), -6.0).at[1, 0].set(6.0).at[2, 1].set(6.0).at[2, 0].set(6.0)
+    heard = heard_of(orientation, gamma)
+    before = order_probabilities(jnp.clip(heard - heard.T, -20, 20), jax.random.key(0))
+    assert before[1, 0] > 0.95
+    assert before[2, 1] > 0.95
 
 
 def test_forbidden_edges_stay_out_and_required_ones_in() -> None:

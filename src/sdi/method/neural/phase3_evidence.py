@@ -113,7 +113,7 @@ def follow(
     goal = jnp.clip(goal, -LARGEST_LOGIT, LARGEST_LOGIT)
     gamma = structure.gamma + jnp.clip(goal - structure.gamma, -settings.stride, settings.stride)
     if settings.ordered:
-        heard = either_account(orientation, left) * jax.nn.sigmoid(gamma)
+        heard = heard_of(either_account(orientation, left), gamma)
         limit = jnp.minimum(settings.stride * before.updates, SURE)  # no order is believed before edges have formed
         pull = jnp.clip(heard - heard.T + explained(left, probabilities), -limit, limit)
         pull += SURE * (clamp.value - clamp.value.T)
@@ -121,6 +121,16 @@ def follow(
     else:
         precedes = jnp.ones_like(gamma)
     return Weighed(gamma, precedes, evidence)
+
+
+def heard_of(orientation: jax.Array, gamma: jax.Array) -> jax.Array:
+    """Nats for j before i ``[M, M]`` from what environments say about j -> i, where such an edge may be.
+
+    What speaks against it speaks for i before j only as far as there may be an edge from i to j. If there can be
+    neither, the two go together by way of a third variable, and that says nothing about their order.
+    """
+    exists = jax.nn.sigmoid(gamma)
+    return exists * (jax.nn.relu(orientation) - exists.T * jax.nn.relu(-orientation))
 
 
 def price_of(free: jax.Array, settings: Settings) -> jax.Array:
