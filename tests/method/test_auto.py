@@ -169,7 +169,7 @@ def test_better_of_the_two_is_returned_and_the_other_shown(verdict: list[float],
 
 
 def test_networks_are_trusted_where_tables_are_ahead_by_less_than_the_error() -> None:
-    state = at_rest(states_of_both()[-1])._replace(verdict=np.array([-1.0, -1.05, 0.1]), lead=lead(0.1, settled=True))
+    state = at_rest(states_of_both()[-1])._replace(verdict=np.array([-1.0, -1.05, 0.1]), lead=lead(0.1, True, True))
     found = conclude(strained(), state, QUICK, Knowledge())
     assert found.method == "neural"
     assert in_words(found.compared) == (
@@ -177,7 +177,7 @@ def test_networks_are_trusted_where_tables_are_ahead_by_less_than_the_error() ->
         "each untouched value, with a standard error of 0.1000); neural is trusted, since some tables are too large "
         "for these rows"
     )
-    same = state._replace(verdict=np.array([-1.0, -1.0, 0.0]), lead=lead(0.0, settled=True))
+    same = state._replace(verdict=np.array([-1.0, -1.0, 0.0]), lead=lead(0.0, True, True))
     assert same.winner is same.tables, "the same graph: nothing speaks for the other one"
 
 
@@ -188,7 +188,7 @@ def at_rest(state: State) -> State:
 
 
 def test_networks_that_have_not_settled_have_to_be_ahead_by_the_error() -> None:
-    state = states_of_both()[-1]._replace(verdict=np.array([-1.05, -1.0, 0.1]), lead=lead(0.1, settled=False))
+    state = states_of_both()[-1]._replace(verdict=np.array([-1.05, -1.0, 0.1]), lead=lead(0.1, True, False))
     found = conclude(strained(), state, QUICK, Knowledge())
     assert found.method == "tables"
     assert in_words(found.compared) == (
@@ -201,6 +201,29 @@ def test_networks_that_have_not_settled_have_to_be_ahead_by_the_error() -> None:
     behind = state._replace(verdict=np.array([-1.0, -1.05, 0.1]))
     assert behind.winner is behind.tables
     assert "tables predicts the held-out rows" in in_words(conclude(strained(), behind, QUICK, Knowledge()).compared)
+
+
+def test_tables_that_have_not_settled_have_to_be_ahead_by_twice_the_error() -> None:
+    rested = at_rest(states_of_both()[-1])
+    torn = rested.tables._replace(stable=0, iteration=10**6)
+    state = rested._replace(tables=torn, verdict=np.array([-1.0, -1.15, 0.1]), lead=lead(0.1, False, True))
+    found = conclude(strained(), state, QUICK, Knowledge())
+    assert found.method == "neural"
+    assert in_words(found.compared) == (
+        "tables and neural predict the held-out rows of interventions almost equally well (-1.0000 against -1.1500 "
+        "nats for each untouched value, with a standard error of 0.1000); neural is trusted, since tables has not "
+        "settled"
+    )
+    clearly = state._replace(verdict=np.array([-1.0, -1.25, 0.1]))
+    assert clearly.winner is clearly.tables
+    assert "tables predicts the held-out rows" in in_words(conclude(strained(), clearly, QUICK, Knowledge()).compared)
+
+
+@pytest.mark.parametrize(
+    ("tables_settled", "networks_settled", "errors"), [(1, 1, -1), (0, 1, -2), (1, 0, 1), (0, 0, 0)]
+)
+def test_not_having_settled_speaks_against_either(tables_settled: int, networks_settled: int, errors: int) -> None:
+    assert lead(0.5, bool(tables_settled), bool(networks_settled)) == 0.5 * errors
 
 
 def test_discovery_of_a_strained_dataset_compares_both() -> None:

@@ -128,22 +128,23 @@ def iterate(
         if latest is not None:
             yield state, latest
         state, latest = state._replace(neural=reached), of_networks
-    of_neural = np.asarray(beliefs(state.neural or begun, clamp))
+    assert state.neural is not None
+    of_neural = np.asarray(beliefs(state.neural, clamp))
     graphs = [decide(tables.believed(blind, clamp)).parents, decide(of_neural).parents]
     verdict = judge(sample, graphs[0], graphs[1], settings, seed)
-    settled = end_of(state.neural or begun, settings) == "settled"
-    state = state._replace(verdict=np.array(verdict), lead=lead(verdict.error, settled))
+    settled = tables.stop_reason(state.tables, settings) == "settled", end_of(state.neural, settings) == "settled"
+    state = state._replace(verdict=np.array(verdict), lead=lead(verdict.error, *settled))
     if latest is not None:
         yield state, latest
 
 
-def lead(error: float, settled: bool) -> float:
+def lead(error: float, tables_settled: bool, networks_settled: bool) -> float:
     """By how much networks have to be ahead.
 
-    They were only asked because tables are strained: where the figures tell nothing they are trusted, unless they have
-    not come to rest themselves.
+    They were only asked because tables are strained: where the figures tell nothing they are trusted. Not to have come
+    to rest speaks against either.
     """
-    return -error if settled else error
+    return error * ((-1 if networks_settled else 1) + (0 if tables_settled else -1))
 
 
 def _blind(sample: Sample, settings: Settings, knowledge: Knowledge, seed: int) -> TablesState:

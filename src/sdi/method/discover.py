@@ -214,14 +214,18 @@ def in_words(compared: tuple[Mapping[str, Any], ...]) -> str:
     better, worse = sorted(compared, key=lambda each: -each["log_likelihood"])
     figures = f"{better['log_likelihood']:.4f} against {worse['log_likelihood']:.4f} nats for each untouched value"
     ahead, error = better["log_likelihood"] - worse["log_likelihood"], better.get("error", 0.0)
-    settled = next(each.get("settled", True) for each in compared if each["method"] == "neural")
-    if 0 < ahead < error and (better["method"] == "tables") == settled:
-        why = "since some tables are too large for these rows" if settled else "since neural has not settled"
+    settled = {each["method"]: each.get("settled", True) for each in compared}
+    needed = auto.lead(error, settled["tables"], settled["neural"])  # by networks
+    if ahead <= 0 or (ahead > needed if better["method"] == "neural" else ahead >= -needed):
         return (
-            f"tables and neural predict the held-out rows of interventions equally well ({figures}, with a standard "
-            f"error of {error:.4f}); {worse['method']} is trusted, {why}"
+            f"{better['method']} predicts the held-out rows of interventions better than {worse['method']} ({figures})"
         )
-    return f"{better['method']} predicts the held-out rows of interventions better than {worse['method']} ({figures})"
+    doubted = better["method"] if not settled[better["method"]] else None
+    why = f"since {doubted} has not settled" if doubted else "since some tables are too large for these rows"
+    return (
+        f"tables and neural predict the held-out rows of interventions {'' if ahead < error else 'almost '}equally "
+        f"well ({figures}, with a standard error of {error:.4f}); {worse['method']} is trusted, {why}"
+    )
 
 
 def discover(
