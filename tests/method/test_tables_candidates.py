@@ -183,6 +183,23 @@ def test_sets_of_causes_are_found_beside_an_effect_that_tells_more_than_all_of_t
     assert (0, 1, 2, 3) in found.family.sets
 
 
+@pytest.mark.parametrize("strengths", [1, 4])
+def test_sets_that_are_present_stay_and_those_with_one_more_are_looked_at(
+    strengths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parity of four shows in no smaller set: what a graph has already is the way to it."""
+    monkeypatch.setattr(phase1_candidates, "EXTENDED", 1)
+    block, limits, cards = parity(4, others=3), PLENTY._replace(sets=1), (2,) * 8
+    given = 0, tuple(range(1, 8)), 0, [block], [prior_of(block, cards, 1.0, strengths)], cards, limits
+    without, found = consider(*given), consider(*given, [(0, 1, 2), (3, 4, 5, 6)])
+    assert (0, 1, 2, 3) not in without.family.sets
+    assert {(0, 1, 2), (0, 1, 2, 3), (3, 4, 5, 6)} <= set(found.family.sets)
+    for counts in found.counts:
+        assert (counts == found.family.count(block)).all()
+    best = found.family.sets[int(np.argmax(found.worth.sum(axis=0)))]
+    assert best == (0, 1, 2, 3)
+
+
 def test_sets_are_not_extended_where_smaller_ones_are_far_better() -> None:
     found = considered(total(1, 7), sets=40, hopeless=2.0)
     assert (0,) in found.family.sets

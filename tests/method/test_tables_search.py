@@ -11,8 +11,9 @@ from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
 from sdi.method.tables import phase3_search
 from sdi.method.tables.phase1_count import make_block
+from sdi.method.tables.phase3_combine import absorb, apart
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import AGREEING, _apart, absorb, search
+from sdi.method.tables.phase3_search import AGREEING, search
 from sdi.method.tables.prepare import prepare
 from sdi.method.tables.problem import Problem
 
@@ -47,7 +48,7 @@ def test_groups_that_differ_score_apart_from_each_other(several: bool) -> None:
         for i in np.random.default_rng(seed).permutation(4)[:2].tolist():
             other.draw_parents(i)
         other.coldness = 1.0
-        groups, alone = _apart(one, other), []
+        groups, alone = apart(one, other), []
         for group in groups:
             walk = copy(one)
             alone.append(walk.score - one.score if walk.take(other, group) else None)
@@ -67,7 +68,7 @@ def test_variables_that_exchanged_targets_or_turned_an_edge_belong_together() ->
     first, second = problem.no_targets(), problem.no_targets()
     first[0][0, 2], second[0][0, 3] = True, True
     one, other = Walk(problem, edge, first, rng), Walk(problem, turned, second, rng)
-    assert sorted(map(sorted, _apart(one, other))) == [[0, 1], [2, 3]]
+    assert sorted(map(sorted, apart(one, other))) == [[0, 1], [2, 3]]
 
 
 @pytest.mark.parametrize("known", [NOTHING, KNOWN], ids=["nothing known", "known"])
@@ -81,11 +82,27 @@ def test_what_is_taken_over_is_never_worse_and_no_cycle(known: Knowledge) -> Non
         assert walk.score >= one.score
         assert find_cycle(walk.parents) is None
         assert walk.score == pytest.approx(copy(walk).score, abs=1e-7)
-        for group in _apart(walk, other):  # nothing is left to take over, but what would make a cycle
+        for group in apart(walk, other):  # nothing is left to take over, but what would make a cycle
             again = copy(walk)
             assert not again.take(other, group) or again.score <= walk.score + 1e-7
         better += said
     assert better > 5
+
+
+def test_of_groups_that_touch_the_better_part_of_each_is_taken_over() -> None:
+    """a -> b is in one place and c -> d in the other, and b -> c, which is wrong, makes one group of all."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(2, size=(2000, 4))
+    rows[:, 1] = np.where(rng.random(2000) < 0.9, rows[:, 0], rows[:, 1])
+    rows[:, 3] = np.where(rng.random(2000) < 0.9, rows[:, 2], rows[:, 3])
+    settings, clamp = Settings(method="tables"), NOTHING.clamp("abcd")
+    problem = prepare([make_block(rows.astype(np.int32), [])], [[]], (2, 2, 2, 2), clamp, settings, rng, rng).problem
+    one, other = np.zeros((4, 4), bool), np.zeros((4, 4), bool)
+    one[1, 0] = one[2, 1] = other[3, 2] = True
+    walk, there = (Walk(problem, parents, problem.no_targets(), rng) for parents in (one, other))
+    assert len(apart(walk, there)) == 1
+    assert absorb(walk, there)
+    assert np.argwhere(walk.parents).tolist() == [[1, 0], [3, 2]]
 
 
 @pytest.mark.parametrize("known", [NOTHING, KNOWN], ids=["nothing known", "known"])

@@ -56,10 +56,12 @@ def consider(
     priors: Sequence[Prior],
     cardinalities: tuple[int, ...],
     limits: Limits,
+    present: Sequence[tuple[int, ...]] = (),
 ) -> Considered:
     """All sets up to some size of which there are not too many, and larger ones that extend what is worth extending.
 
-    The first `required` candidates are in every set that can be chosen.
+    The first `required` candidates are in every set that can be chosen. Sets that are `present` in a graph stay, and
+    those with one more are looked at: among the best of their size may be none without an effect of the child.
     """
     states = np.array([cardinalities[j] for j in candidates], dtype=float)
     if states[:required].prod() * cardinalities[child] > limits.cells:
@@ -74,7 +76,9 @@ def consider(
     worth = _worth(family, counts, priors, np.empty((len(blocks), 0)))
     scores = _scores(family, worth, limits.odds)
     for size in range(1, max(required, min(len(candidates), limits.parents)) + 1):
+        leading = _leading(family, scores, present, size)
         wanted = _of_size(family, size, required) if size <= full else _extended(family, scores, limits)
+        wanted += sorted(leading.difference(wanted))
         fitting = [
             each
             for each in wanted
@@ -85,13 +89,16 @@ def consider(
         too_large = too_large or any(set(best) < set(each) for each in left_out)
         if not fitting:
             break
-        larger = _with(family, _affordable(fitting, family, scores, required, limits), scores).for_rows(merged)
+        affordable = set(_affordable(fitting, family, scores, required, limits)) | (leading & set(fitting))
+        larger = _with(family, [each for each in fitting if each in affordable], scores).for_rows(merged)
         counts = [
             np.concatenate([old, larger.count(block, first=len(family.sets))])
             for old, block in zip(counts, merged, strict=True)
         ]
         worth = _worth(larger, counts, priors, worth)
-        family, counts, kept = _pruned(larger, counts, _scores(larger, worth, limits.odds), required, limits.hopeless)
+        scores = _scores(larger, worth, limits.odds)
+        staying = _nearest(larger, scores, present)
+        family, counts, kept = _pruned(larger, counts, scores, required, limits.hopeless, staying)
         worth = worth[:, kept]
         scores = _scores(family, worth, limits.odds)
         if max(len(each) for each in family.sets) < size:
@@ -159,12 +166,12 @@ def _with(family: Family, sets: Sequence[tuple[int, ...]], scores: Array) -> Fam
 
 
 def _pruned(
-    family: Family, counts: list[Counts], scores: Array, required: int, hopeless: float
+    family: Family, counts: list[Counts], scores: Array, required: int, hopeless: float, staying: set[int]
 ) -> tuple[Family, list[Counts], list[int]]:
     """Without the sets that have a subset so much better that nobody will ever draw them; and which are left."""
     place = {each: s for s, each in enumerate(family.sets)}
     best: list[float] = []  # of a set and all its subsets
-    kept: set[int] = set()
+    kept = staying.copy()
     for s, each in enumerate(family.sets):
         smaller = [place[rest] for rest in _without_one(each) if rest in place]
         below = max((best[t] for t in smaller), default=-np.inf)
@@ -182,6 +189,28 @@ def _pruned(
     extends = tuple(new[family.bases[s - 1][0]] for s in chosen[1:])
     seen = tuple(family.seen[s] for s in chosen) if family.seen else ()
     return Family(family.child, family.candidates, sets, family.cardinalities, extends, seen), fewer, chosen
+
+
+def _leading(family: Family, scores: Array, present: Sequence[tuple[int, ...]], size: int) -> set[tuple[int, ...]]:
+    """Sets of so many on the way to those that are present, and these with one more."""
+    found, there = set(), set(family.sets)
+    for each in present:
+        if size <= len(each):
+            base = family.sets[max(_nearest(family, scores, [each]))]
+            more = [k for k in each if k not in base] if len(base) == size - 1 else []
+        else:
+            base, more = each, list(range(len(family.candidates))) if size == len(each) + 1 and each in there else []
+        found |= {tuple(sorted((*base, k))) for k in more if k not in base}
+    return found
+
+
+def _nearest(family: Family, scores: Array, present: Sequence[tuple[int, ...]]) -> set[int]:
+    """Of each of these the best subset of the largest size that is there."""
+    found = set()
+    for each in present:
+        inside = [s for s, those in enumerate(family.sets) if set(those) <= set(each)]
+        found.add(max(inside, key=lambda s: (len(family.sets[s]), scores[s])))
+    return found
 
 
 def _without_one(members: tuple[int, ...]) -> list[tuple[int, ...]]:

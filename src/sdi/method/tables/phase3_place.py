@@ -85,6 +85,10 @@ class Standing:
         of_graph = sum(float(weights[s]) for weights, s in zip(self._weights, self.choice, strict=True))
         return of_graph + self.problem.targets_prior(self.touched)
 
+    def worth(self, i: int) -> float:
+        """What the parents and targets of one variable add to it."""
+        return float(self._weights[i][self.choice[i]])
+
     def place(self) -> Place:
         touched = [each.copy() for each in self.touched]
         return Place(self.choice.copy(), self._children.copy(), touched, self._weights.copy(), self._turnable.copy())
@@ -94,15 +98,19 @@ class Standing:
         self.touched, self._weights = [each.copy() for each in place.touched], place.weights.copy()
         self._turnable = place.turnable.copy()
 
+    def adopt(self, other: Self, i: int) -> None:
+        """Parents and targets of a variable as another walk has them, be there a cycle or not."""
+        self._choose(i, other.choice[i])
+        self._weights[i] = other._weights[i]
+        for mine, its in zip(self.touched, other.touched, strict=True):
+            mine[:, i] = its[:, i]
+
     def take(self, other: Self, variables: Sequence[int]) -> bool:
         """Parents and targets of these variables as another walk has them; nothing, if that would make a cycle."""
         before = self.place()
         for i in variables:
-            self._choose(i, other.choice[i])
-            self._weights[i] = other._weights[i]
-            for mine, its in zip(self.touched, other.touched, strict=True):
-                mine[:, i] = its[:, i]
-        if any(self._descendants(i) >> i & 1 for i in variables):
+            self.adopt(other, i)
+        if any(self.below(i) >> i & 1 for i in variables):
             self.go_to(before)
             return False
         return True
@@ -140,7 +148,7 @@ class Standing:
         return float(self._weights[i][self.choice[i]] + self._weights[j][self.choice[j]])
 
     def _turn(self, i: int) -> Turn:
-        forbidden = self.problem.local_mask(i, self._descendants(i))
+        forbidden = self.problem.local_mask(i, self.below(i))
         known = self._turns.get(i)
         if known and known.weights is self._weights[i] and known[1:3] == (self.coldness, forbidden):
             return known
@@ -172,7 +180,7 @@ class Standing:
         """Chances of parent sets without `forbidden` candidates (descendants, unless others are named) and with
         `member` ``[S]``, all zero if there is none, and the log weight of a chance of one."""
         if forbidden is None:
-            forbidden = self.problem.local_mask(i, self._descendants(i))
+            forbidden = self.problem.local_mask(i, self.below(i))
         odds, masks = self._odds_of(i), self.problem.families[i].masks
         needed = 0 if member is None else self.problem.local_mask(i, 1 << member)
         if not forbidden and not needed:
@@ -217,11 +225,21 @@ class Standing:
         for k in family.sets[s]:
             self._children[family.candidates[k]] |= 1 << i
 
-    def _descendants(self, i: int) -> int:
-        """As bits."""
+    def below(self, i: int) -> int:
+        """What comes of it, as bits; i itself if it lies on a cycle."""
         children, found, todo = self._children, 0, self._children[i]
         while todo:
             low = todo & -todo
             found |= low
             todo = (todo | children[low.bit_length() - 1]) & ~found
+        return found
+
+    def above(self, i: int) -> int:
+        """Where it comes from, as bits."""
+        found, todo = 0, self._causes(i)
+        while todo:
+            j = todo.pop()
+            if not found >> j & 1:
+                found |= 1 << j
+                todo += self._causes(j)
         return found

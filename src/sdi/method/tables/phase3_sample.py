@@ -30,6 +30,10 @@ class Walk(Standing):
         self.rng = rng
         self.likely = problem.pairs
 
+    def copy(self) -> "Walk":
+        """Another one at the same place."""
+        return Walk(self.problem, self.parents, self.touched, self.rng)
+
     def look_around(self) -> None:
         """From now on the pairs that may be confused as things are here change places most often.
 
@@ -173,7 +177,7 @@ class Walk(Standing):
         before: dict[int, int] = {}  # of those that changed: with many variables most do not
         score = 0.0
         for i, without in steps:
-            weights = self._allowed(i, self.problem.local_mask(i, self._descendants(i) | without))
+            weights = self._allowed(i, self.problem.local_mask(i, self.below(i) | without))
             s = int(weights.argmax())
             if weights[s] == -np.inf:  # they are required
                 break

@@ -1,8 +1,8 @@
 """Phase 3: the graph and targets of the highest posterior, by cooling and climbing."""
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
+from sdi.method.tables.phase3_combine import absorb
 from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.problem import Problem
 
@@ -75,31 +75,6 @@ def together(one: Walk, other: Walk) -> Walk:
     if absorb(best, low):
         climb(best)
     return best
-
-
-def absorb(walk: Walk, other: Walk) -> bool:
-    """Take over whatever another search has done better; whether there was something.
-
-    Where searches end in different places they mostly differ in a few groups of variables, each right in one of them:
-    edges turned round together with the targets that make up for it. Such groups score apart from each other.
-    """
-    first = walk.score
-    for group in _apart(walk, other):
-        score, before = walk.score, walk.place()
-        if walk.take(other, group) and walk.score <= score:
-            walk.go_to(before)
-    return walk.score > first
-
-
-def _apart(walk: Walk, other: Walk) -> list[list[int]]:
-    """Variables with other parents or targets, in groups that share a different edge or environment."""
-    mine, its = np.concatenate(walk.touched), np.concatenate(other.touched)  # [E, M]
-    turned, moved = walk.parents != other.parents, mine != its
-    changed = np.flatnonzero(turned.any(axis=1) | moved.any(axis=0))
-    together = moved.T.astype(np.float32) @ moved.astype(np.float32) > 0
-    linked = (turned | turned.T | together)[np.ix_(changed, changed)]
-    count, group = connected_components(linked, directed=False)
-    return [changed[group == g].tolist() for g in range(count)]
 
 
 def _move(walk: Walk) -> None:

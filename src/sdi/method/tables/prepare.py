@@ -33,6 +33,7 @@ AGAIN = 100  # variables up to which all of that is done a second time where sea
 NEAR = 8.0  # nats below the top from which a chain may start
 SPARE = 3  # candidates beside those that are parents or children already
 FIRST = 1e12  # more than any gain
+CLEAR = 20.0  # nats that a parent adds, whatever an edge costs
 
 
 class Top(NamedTuple):
@@ -76,7 +77,7 @@ def prepare(
     size = len(cardinalities)
     priors = [prior_of(block, cardinalities, settings.sample_size, settings.strengths) for block in blocks]
     choice = _Choice(blocks, priors, targets, clamp, settings)
-    considered = [choice.weigh(i, choice.alone[i], np.zeros(size, bool)) for i in range(size)]
+    considered = [choice.weigh(i, choice.alone[i]) for i in range(size)]
     problem = choice.problem(considered)
     tops = [Top(clamp.value > 0.5, problem.no_targets())]
     if size > FEW:
@@ -115,10 +116,15 @@ class _Choice:
         self.screen = Screen(blocks[0], cardinalities, priors[0])
         self.alone = [self.screen.gains(i) for i in range(self.size)]
 
-    def weigh(self, i: int, gains: NDArray[np.float64], near: NDArray[np.bool_]) -> Weighed:
-        """With candidates that are `near` and others that tell most."""
+    def weigh(self, i: int, gains: NDArray[np.float64], graphs: Sequence[BoolMatrix] = ()) -> Weighed:
+        """Candidates are parents and effects in these graphs, for edges may be turned, and others that tell most."""
+        near = np.zeros(self.size, bool)
+        for parents in graphs:
+            near |= parents[i] | parents[:, i]
         most = self.size if self.size <= FEW else max(CANDIDATES, int(near.sum()) + SPARE)
-        return _weigh(i, gains, near, most, self.blocks, self.priors, self.clamp, self.limits, self.shelf)
+        present = [np.flatnonzero(parents[i]).tolist() for parents in graphs]
+        given = self.blocks, self.priors, self.clamp, self.limits, self.shelf
+        return _weigh(i, gains, near, most, *given, present)
 
     def problem(self, considered: Sequence[Weighed]) -> Problem:
         made = assemble(self.blocks, self.priors, considered, self.targets, self.clamp, self.settings, self.shelf)
@@ -133,11 +139,11 @@ class _Choice:
         if one.agreed or self.size > AGAIN:
             return one[:3]
         two = self._attempt(list(considered), start, rng, later)
-        edges = one.tops[0].parents | two.tops[0].parents
-        differ = one.tops[0].parents != two.tops[0].parents
+        graphs = [each.tops[0].parents for each in (one, two)]
+        differ = graphs[0] != graphs[1]
         both = list(one.considered)
         for i in np.flatnonzero((differ | differ.T).any(axis=1)).tolist():
-            both[i] = self.weigh(i, self.alone[i], edges[i] | edges[:, i])
+            both[i] = self.weigh(i, self.alone[i], graphs)
         problem = self.problem(both)
         found = together(*(Walk(problem, *each.tops[0], later) for each in (one, two)))
         return problem, both, [Top(found.parents, found.touched)]
@@ -159,7 +165,7 @@ class _Choice:
                 agreed = any(each.score > score - SAME for each in found[1:])
             parents, touched = tops[0]
             for i in _overlooked(self.screen, considered, parents, touched[0], gains, self.clamp, turn):
-                considered[i] = self.weigh(i, gains[i], parents[i] | parents[:, i])  # whichever way edges point now
+                considered[i] = self.weigh(i, gains[i], [parents])
             problem = self.problem(considered)
         return _Climbed(problem, considered, tops, agreed)
 
@@ -182,12 +188,15 @@ def _weigh(
     clamp: Clamp,
     limits: Limits,
     shelf: Shelf,
+    present: Sequence[Sequence[int]],
 ) -> Weighed:
     required = clamp.value[i] > 0.5
     first = tuple(np.flatnonzero(required).tolist())
     others = choose_candidates(gains, clamp.open[i], keep & clamp.open[i] & ~required, most)
     cardinalities = tuple(len(each) for each in priors[0].shares)
-    found = consider(i, (*first, *others), len(first), blocks, priors, cardinalities, limits)
+    candidates = (*first, *others)
+    sets = [tuple(sorted(candidates.index(j) for j in each)) for each in present]
+    found = consider(i, candidates, len(first), blocks, priors, cardinalities, limits, sets)
     given = zip(blocks, priors, found.counts, found.worth, strict=True)
     return Weighed(found.family, [Scores(found.family, *each, shelf) for each in given], found.too_large)
 
@@ -203,20 +212,30 @@ def _overlooked(
 ) -> list[int]:
     """Variables with a likely parent that is no candidate: a child, or one that adds to the parents there are.
 
-    In their `gains` the latter come first from now on, those of the latest turn before earlier ones.
+    And those with a candidate that clearly adds to them, if nobody has looked at it beside them.
+
+    In their `gains` those that add come first from now on, those of the latest turn before earlier ones.
     """
     found = []
     for i, each in enumerate(considered):
         beside = screen.gains(i, tuple(np.flatnonzero(parents[i]).tolist()), touched[:, i])
         beside[~clamp.open[i]] = -np.inf
+        unseen = _clearly_missing(each.family, parents[i], beside)
         beside[list(each.family.candidates)] = -np.inf
         added = np.argsort(-beside)[:SPARE]
         gains[i][added] = np.where(beside[added] > 0, beside[added] + FIRST * (turn + 1), gains[i][added])
         turned = parents[:, i] & clamp.open[i]
         turned[list(each.family.candidates)] = False
-        if beside.max() > 0 or turned.any():
+        if beside.max() > 0 or turned.any() or unseen:
             found.append(i)
     return found
+
+
+def _clearly_missing(family: Family, parents: NDArray[np.bool_], beside: NDArray[np.float64]) -> bool:
+    """Whether some candidate would clearly add to the parents there are, and the set with it is not considered."""
+    present = {k for k, j in enumerate(family.candidates) if parents[j]}
+    more = [k for k, j in enumerate(family.candidates) if beside[j] > CLEAR]
+    return any(tuple(sorted({*present, k})) not in set(family.sets) for k in more)
 
 
 def assemble(
