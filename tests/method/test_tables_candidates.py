@@ -14,6 +14,7 @@ from sdi.method.settings import Settings
 from sdi.method.tables import phase1_candidates, phase1_count, phase1_screen, prepare
 from sdi.method.tables.phase1_candidates import Considered, Limits, choose_candidates, consider
 from sdi.method.tables.phase1_count import Block, Family, make_block
+from sdi.method.tables.phase1_overlooked import overlooked
 from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Bdeu, Likelihood, Prior, prior_of
 
@@ -467,3 +468,62 @@ def test_set_that_later_redraws_need_is_not_left_out_by_the_first(strengths: int
     ).problem
     best = problem.families[0].sets[int(np.argmax(problem.weights(0, problem.no_targets())))]
     assert len(best) == 7
+
+
+# ---------------------------------------------------------------------------------------------- many variables
+
+
+def choice_of(rows: NDArray[np.uint8], **settings: Any) -> prepare._Choice:
+    size = rows.shape[1]
+    block, given, names = make_block(rows, []), Settings(**settings), graphs.variable_names(size)
+    priors = [prior_of(block, (2,) * size, given.sample_size, given.strengths)]
+    return prepare._Choice([block], priors, [[]], Knowledge().clamp(names), given)
+
+
+def test_variable_with_more_effects_than_a_number_has_bits_keeps_its_parents_as_candidates() -> None:
+    rows = np.random.default_rng(0).integers(0, 2, (50, 90)).astype(np.uint8)
+    choice, parents = choice_of(rows), np.zeros((90, 90), bool)
+    parents[5:85, 0], parents[0, 86:88] = True, True
+    family = choice.weigh(0, choice.alone[0], [parents]).family
+    assert len(family.candidates) == phase1_candidates.MOST_CANDIDATES
+    assert {86, 87} <= set(family.candidates)
+    assert len(set(family.masks.tolist())) == len(family.sets)
+    assert tuple(sorted(family.candidates.index(j) for j in (86, 87))) in family.sets
+
+
+def test_cause_beside_an_effect_that_tells_more_is_found_once_the_graph_has_others_without_it() -> None:
+    """Of six causes together and their effect, which is left out once it is known not to be a cause."""
+    block = total(6, others=5)
+    cards = (2,) * 12
+    rows = block.rows.copy()
+    rng = np.random.default_rng(5)
+    rows[:, 7] = np.where(rng.random(len(rows)) < 0.95, rows[:, 0], rows[:, 7])
+    block = make_block(rows, [])
+    given = (
+        0,
+        tuple(range(1, 12)),
+        0,
+        [block],
+        [prior_of(block, cards, 1.0, 4)],
+        cards,
+        PLENTY._replace(sets=1, few=False),
+    )
+    wrong = (0, 1, 2, 3, 6)  # four causes and the effect
+    found = consider(*given, [wrong])
+    assert (0, 1, 2, 3, 4, 5) in found.family.sets
+
+
+def test_candidate_that_clearly_adds_is_overlooked_if_no_set_has_it_beside_the_parents() -> None:
+    block, cards = parity(3, others=2), (2,) * 6
+    screen, clamp = screen_of(block, cards, strengths=4), Knowledge().clamp(graphs.variable_names(6))
+    parents, touched = np.zeros((6, 6), bool), np.zeros((0, 6), bool)
+    parents[0, [1, 2]] = True
+    others = [Family(i, (), ((),), cards) for i in range(1, 6)]
+
+    def asked(*sets: tuple[int, ...]) -> bool:
+        family = Family(0, (1, 2, 3, 4, 5), ((), (0,), (1,), (2,), (0, 1), *sets), cards)
+        gains = [np.zeros(6) for _ in range(6)]
+        return 0 in overlooked(screen, [family, *others], parents, touched, gains, clamp, 0, 0.0)
+
+    assert asked()
+    assert not asked((0, 1, 2))

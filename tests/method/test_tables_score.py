@@ -161,6 +161,17 @@ def test_scores_do_not_depend_on_what_was_asked_before(monkeypatch: pytest.Monke
             np.testing.assert_array_equal(forgetful(each), fresh[everything.index(each)])
 
 
+def test_scores_of_all_variables_share_a_shelf_that_is_still_empty() -> None:
+    """Each once had one of its own: the room for all was then the room for each."""
+    scores, _, _ = scored()
+    shared = shelf.Shelf()
+    both = [Scores(scores.family, scores.block, Prior((1.0,)), shelf=shared) for _ in range(2)]
+    for each in both:
+        each(frozenset({1}))
+    owners = {name[0] for name in shared._things}
+    assert owners == set(both)
+
+
 def test_counts_that_are_given_are_used() -> None:
     scores, _, _ = scored()
     given = Scores(scores.family, scores.block, Prior((1.0,)), scores.family.count(scores.block))

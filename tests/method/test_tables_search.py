@@ -168,6 +168,25 @@ def test_search_never_loses_what_it_was_given() -> None:
     assert again[0].score >= top.score - 1e-9
 
 
+def test_searches_that_begin_at_the_best_place_never_lose_it_and_do_not_confirm_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem, rng, starts = make_problem(), np.random.default_rng(1), []
+    top = search(problem, rng, None, idle=4, most=8)[0]
+    true_cool = phase3_search.cool
+
+    def cool(walk: Walk, steps: int, hot: float) -> None:
+        starts.append((walk.parents.any(), hot))
+        true_cool(walk, steps, hot)
+
+    monkeypatch.setattr(phase3_search, "cool", cool)
+    found = search(problem, rng, copy(top), idle=6, most=99, afresh=False)
+    assert found[0].score >= top.score - 1e-9
+    assert len(found) > 6, "that two came to the same place is no reason to stop"
+    warm, hot = phase3_search.WARM, phase3_search.HOT
+    assert starts[:6] == [(True, warm), (True, hot), (False, hot)] * 2
+
+
 def test_search_ends_when_some_agree_or_add_nothing_or_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem()
 

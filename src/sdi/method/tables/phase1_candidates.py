@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sdi.method.tables.phase1_count import WHOLE, Block, Counts, Family, pooled
 from sdi.method.tables.phase2_likelihood import Likelihood, Prior
 
+MOST_CANDIDATES = 63  # of a variable: sets of them are bits of one number
 EXTENDED, LARGE = 48, 4  # sets of a size to which one more parent is added; fewer where that size is large
 CHOSEN = 6  # sets of a size to which one more is added though the table then is large; one where variables are few
 Array = NDArray[np.float64]
@@ -77,7 +78,7 @@ def consider(
     scores = _scores(family, worth, limits.odds)
     for size in range(1, max(required, min(len(candidates), limits.parents)) + 1):
         leading = _leading(family, scores, present, size)
-        wanted = _of_size(family, size, required) if size <= full else _extended(family, scores, limits)
+        wanted = _of_size(family, size, required) if size <= full else _extended(family, scores, limits, present)
         wanted += sorted(leading.difference(wanted))
         fitting = [
             each
@@ -113,13 +114,7 @@ def _affordable(
 
     They take time, and hold hardly more than the rows.
     """
-    size, worth = len(family.sets[-1]), dict(zip(family.sets, scores.tolist(), strict=True))
-
-    def pays(each: tuple[int, ...]) -> bool:
-        return all(worth[each] > worth.get(rest, -np.inf) for rest in _without_one(each))
-
-    here = [family.sets[s] for s in np.argsort(-scores).tolist() if len(family.sets[s]) == size]
-    best = {each for each in here[: 1 if limits.few else CHOSEN] if pays(each)}
+    best = _paying(_largest(family, scores)[: 1 if limits.few else CHOSEN], family, scores)
     states = np.array([family.cardinalities[j] for j in family.candidates], dtype=float)
     return [
         each
@@ -225,19 +220,38 @@ def _full_size(candidates: int, limits: Limits) -> int:
     return max(size, min(2, candidates, limits.parents))
 
 
-def _extended(family: Family, scores: Array, limits: Limits) -> list[tuple[int, ...]]:
+def _extended(
+    family: Family, scores: Array, limits: Limits, present: Sequence[tuple[int, ...]]
+) -> list[tuple[int, ...]]:
     """One more parent for the best of the largest sets.
 
-    They may all be far below a smaller one that holds an effect of the child: of that nothing is known here.
+    They may all be far below a smaller one that holds an effect of the child: of that nothing is known here. Where a
+    large set is present, any member may be an effect: one more parent, too, for the best without it.
     """
-    largest = len(family.sets[-1])
+    largest, here = len(family.sets[-1]), _largest(family, scores)
     most = EXTENDED if limits.few or largest < LARGE else EXTENDED // 8
-    here = [s for s in np.argsort(-scores).tolist() if len(family.sets[s]) == largest][:most]
-    there = {family.sets[s] for s in here}
-    grown = {
-        tuple(sorted((*family.sets[s], k)))
-        for s in here
-        for k in range(len(family.candidates))
-        if k not in family.sets[s]
-    }
-    return sorted(each for each in grown if largest < 2 or len(there.intersection(_without_one(each))) > 1)
+    there, every = set(here[:most]), range(len(family.candidates))
+    doubtful = {k for each in present if len(each) >= LARGE for k in each} if largest >= LARGE else set()
+    best = _paying([_first_without(k, here) for k in doubtful], family, scores)
+    grown = {tuple(sorted((*each, k))) for each in there | best for k in every if k not in each}
+    return sorted(
+        each
+        for each in grown
+        if largest < 2 or best.intersection(_without_one(each)) or len(there.intersection(_without_one(each))) > 1
+    )
+
+
+def _first_without(k: int, sets: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    return next((each for each in sets if k not in each), sets[0])
+
+
+def _largest(family: Family, scores: Array) -> list[tuple[int, ...]]:
+    """All sets of the largest size, the best first."""
+    size = len(family.sets[-1])
+    return [family.sets[s] for s in np.argsort(-scores).tolist() if len(family.sets[s]) == size]
+
+
+def _paying(sets: Sequence[tuple[int, ...]], family: Family, scores: Array) -> set[tuple[int, ...]]:
+    """Those that are better than all that they extend."""
+    worth = dict(zip(family.sets, scores.tolist(), strict=True))
+    return {each for each in sets if all(worth[each] > worth.get(rest, -np.inf) for rest in _without_one(each))}

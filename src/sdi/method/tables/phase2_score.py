@@ -51,7 +51,7 @@ class Scores:
         shelf: Shelf | None = None,
     ) -> None:
         self.family, self.block, self.prior = family, block, prior
-        self._shared, self._shelf = shared, shelf or Shelf()
+        self._shared, self._shelf = shared, Shelf() if shelf is None else shelf  # one without things is no less one
         if counts is not None:
             self._shelf.put((self, "counts"), counts)
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sdi.graphs import BoolMatrix
 from sdi.method.beliefs import Clamp
 from sdi.method.settings import Settings
-from sdi.method.tables.phase1_candidates import Limits, choose_candidates, consider
+from sdi.method.tables.phase1_candidates import MOST_CANDIDATES, Limits, choose_candidates, consider
 from sdi.method.tables.phase1_count import Block, Family
+from sdi.method.tables.phase1_overlooked import SPARE, overlooked
 from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
 from sdi.method.tables.phase2_score import Scores, prior_odds
@@ -29,11 +30,9 @@ ROUNDS = 3  # times that candidates are chosen, ...
 SEARCHES = 4  # ... each time after so many searches at most: the graph only has to be roughly right
 LONG, IN_VAIN = 24, 6  # then so many at most, fewer if so many in a row add nothing; ...
 FURTHER = 6  # ... and as long as other candidates lead further up, so many times at most
-AGAIN = 100  # variables up to which all of that is done a second time where searches disagree
+AGAIN = 100  # variables up to which all of that is done a second time where searches disagree; with more of them ...
+MORE = 3, 6  # ... searches begin at the best place so far, and there are some each time that candidates are chosen
 NEAR = 8.0  # nats below the top from which a chain may start
-SPARE = 3  # candidates beside those that are parents or children already
-FIRST = 1e12  # more than any gain
-CLEAR = 20.0  # nats that a parent adds, whatever an edge costs
 
 
 class Top(NamedTuple):
@@ -116,12 +115,14 @@ class _Choice:
         self.screen = Screen(blocks[0], cardinalities, priors[0])
         self.alone = [self.screen.gains(i) for i in range(self.size)]
 
-    def weigh(self, i: int, gains: NDArray[np.float64], graphs: Sequence[BoolMatrix] = ()) -> Weighed:
+    def weigh(
+        self, i: int, gains: NDArray[np.float64], graphs: Sequence[BoolMatrix] = (), spare: int = SPARE
+    ) -> Weighed:
         """Candidates are parents and effects in these graphs, for edges may be turned, and others that tell most."""
         near = np.zeros(self.size, bool)
         for parents in graphs:
             near |= parents[i] | parents[:, i]
-        most = self.size if self.size <= FEW else max(CANDIDATES, int(near.sum()) + SPARE)
+        most = self.size if self.size <= FEW else max(CANDIDATES, int(near.sum()) + spare)
         present = [np.flatnonzero(parents[i]).tolist() for parents in graphs]
         given = self.blocks, self.priors, self.clamp, self.limits, self.shelf
         return _weigh(i, gains, near, most, *given, present)
@@ -153,21 +154,35 @@ class _Choice:
     ) -> _Climbed:
         """Candidates are chosen anew beside the parents that searches gave, until that leads no further up."""
         gains, problem = [each.copy() for each in self.alone], self.problem(considered)
-        tops, score, agreed = [start], -np.inf, False
-        for turn, (idle, most) in enumerate([(1, SEARCHES)] * ROUNDS + [(IN_VAIN, LONG)] + [(0, 0)] * FURTHER):
+        tops, score, agreed, many = [start], -np.inf, False, self.size > AGAIN
+        further = MORE if many else (0, 0)
+        for turn, (idle, most) in enumerate([(1, SEARCHES)] * ROUNDS + [(IN_VAIN, LONG)] + [further] * FURTHER):
             by = rng if turn < ROUNDS else later
-            found = search(problem, by, Walk(problem, *tops[0], by) if turn else None, idle, most)
+            found = search(problem, by, Walk(problem, *tops[0], by) if turn else None, idle, most, afresh=not many)
             high = [Top(each.parents, each.touched) for each in found if each.score > found[0].score - NEAR]
             tops, before, score = [*high, *(tops[1:] if turn > ROUNDS else [])], score, found[0].score
             if turn > ROUNDS and score < before + SAME:
                 break
             if turn == ROUNDS:
                 agreed = any(each.score > score - SAME for each in found[1:])
-            parents, touched = tops[0]
-            for i in _overlooked(self.screen, considered, parents, touched[0], gains, self.clamp, turn):
-                considered[i] = self.weigh(i, gains[i], [parents])
+            self._choose_anew(considered, tops[0], gains, turn, many)
             problem = self.problem(considered)
         return _Climbed(problem, considered, tops, agreed)
+
+    def _choose_anew(
+        self, considered: list[Weighed], top: Top, gains: list[NDArray[np.float64]], turn: int, many: bool
+    ) -> None:
+        """Candidates beside the parents that were found.
+
+        Among many variables whoever would add has to pay for an edge too, or there would be no end to it. Once the
+        graph is roughly right all have more candidates: where it is wrong, true causes tell nothing beside others that
+        stand in for them.
+        """
+        families, wide = [each.family for each in considered], many and turn >= ROUNDS - 1
+        least = -prior_odds(self.size, self.settings.expected_parents) if many else 0.0
+        some = overlooked(self.screen, families, top.parents, top.touched[0], gains, self.clamp, turn, least)
+        for i in range(self.size) if many and turn == ROUNDS - 1 else some:
+            considered[i] = self.weigh(i, gains[i], [top.parents], CANDIDATES if wide else SPARE)
 
 
 def limits_of(size: int, settings: Settings) -> Limits:
@@ -192,50 +207,17 @@ def _weigh(
 ) -> Weighed:
     required = clamp.value[i] > 0.5
     first = tuple(np.flatnonzero(required).tolist())
-    others = choose_candidates(gains, clamp.open[i], keep & clamp.open[i] & ~required, most)
+    keep, room = keep & clamp.open[i] & ~required, MOST_CANDIDATES - len(first)
+    if keep.sum() > room:  # parents, and of all others those that tell most
+        order = [*dict.fromkeys(j for each in present for j in each), *np.argsort(-gains, kind="stable").tolist()]
+        keep = np.isin(np.arange(len(keep)), [j for j in order if keep[j]][:room])
+    others = choose_candidates(gains, clamp.open[i], keep, min(most, room))
     cardinalities = tuple(len(each) for each in priors[0].shares)
     candidates = (*first, *others)
     sets = [tuple(sorted(candidates.index(j) for j in each)) for each in present]
     found = consider(i, candidates, len(first), blocks, priors, cardinalities, limits, sets)
     given = zip(blocks, priors, found.counts, found.worth, strict=True)
     return Weighed(found.family, [Scores(found.family, *each, shelf) for each in given], found.too_large)
-
-
-def _overlooked(
-    screen: Screen,
-    considered: Sequence[Weighed],
-    parents: BoolMatrix,
-    touched: BoolMatrix,
-    gains: list[NDArray[np.float64]],
-    clamp: Clamp,
-    turn: int,
-) -> list[int]:
-    """Variables with a likely parent that is no candidate: a child, or one that adds to the parents there are.
-
-    And those with a candidate that clearly adds to them, if nobody has looked at it beside them.
-
-    In their `gains` those that add come first from now on, those of the latest turn before earlier ones.
-    """
-    found = []
-    for i, each in enumerate(considered):
-        beside = screen.gains(i, tuple(np.flatnonzero(parents[i]).tolist()), touched[:, i])
-        beside[~clamp.open[i]] = -np.inf
-        unseen = _clearly_missing(each.family, parents[i], beside)
-        beside[list(each.family.candidates)] = -np.inf
-        added = np.argsort(-beside)[:SPARE]
-        gains[i][added] = np.where(beside[added] > 0, beside[added] + FIRST * (turn + 1), gains[i][added])
-        turned = parents[:, i] & clamp.open[i]
-        turned[list(each.family.candidates)] = False
-        if beside.max() > 0 or turned.any() or unseen:
-            found.append(i)
-    return found
-
-
-def _clearly_missing(family: Family, parents: NDArray[np.bool_], beside: NDArray[np.float64]) -> bool:
-    """Whether some candidate would clearly add to the parents there are, and the set with it is not considered."""
-    present = {k for k, j in enumerate(family.candidates) if parents[j]}
-    more = [k for k, j in enumerate(family.candidates) if beside[j] > CLEAR]
-    return any(tuple(sorted({*present, k})) not in set(family.sets) for k in more)
 
 
 def assemble(
