@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-ROOM = 2_000_000_000  # bytes of arrays, for all variables together
+ROOM = 1_500_000_000  # bytes of arrays, for all variables together
 LEAST = 300  # bytes that anything takes beside its arrays
 
 T = TypeVar("T")
