@@ -527,3 +527,34 @@ def test_candidate_that_clearly_adds_is_overlooked_if_no_set_has_it_beside_the_p
 
     assert asked()
     assert not asked((0, 1, 2))
+
+
+def test_second_attempt_ends_where_the_first_has_led(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    rows = rng.integers(0, 2, (2000, 20)).astype(np.uint8)
+    for effect in range(1, 10):
+        copies = rng.random(2000) < 0.8
+        rows[copies, effect] = rows[copies, effect - 1]
+    choice, looks = choice_of(rows), []
+    true_search = prepare.search
+
+    def search(*given: Any, **how: Any) -> Any:
+        looks.append(given[3:])
+        return true_search(*given, **how)
+
+    monkeypatch.setattr(prepare, "search", search)
+    start = prepare.Top(np.zeros((20, 20), bool), [np.zeros((0, 20), bool)])
+    considered = [choice.weigh(i, choice.alone[i]) for i in range(20)]
+
+    def attempt(known: prepare.Top | None) -> prepare.Top:
+        looks.clear()
+        given = np.random.default_rng(0), np.random.default_rng(1)
+        return choice._attempt(list(considered), start, *given, known).tops[0]
+
+    first = attempt(None)
+    assert prepare.MORE in looks
+    again = attempt(first)
+    assert (again.parents == first.parents).all()
+    assert prepare.MORE not in looks
+    assert attempt(start).parents.any(), "what is known from elsewhere ends nothing unless it is reached"
+    assert prepare.MORE in looks

@@ -9,6 +9,7 @@ from sdi.method.tables.problem import Problem
 HOT, STEPS = 0.003, 20  # a search cools from here to 1 in so many steps; in twice as many ...
 PATIENT, SLOWEST = 2, 8  # ... each time that so many added nothing, up to so many times as many
 WARM, AGAIN = 0.01, 14  # of those that begin at the best place so far every other one is heated to this only
+BACK = slice(1, None, 3)  # those of them that are heated as much as if they began anew
 TARGETS = 0.3  # colder than this they move too: sooner they would make up for edges that are not yet in place
 COLD = 1e3  # only climbs
 SAME = 0.5  # nats that count for nothing

@@ -16,7 +16,7 @@ from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
 from sdi.method.tables.phase2_score import Scores, prior_odds
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import SAME, search, together
+from sdi.method.tables.phase3_search import BACK, SAME, search, together
 from sdi.method.tables.problem import Problem
 from sdi.method.tables.shelf import Shelf
 from sdi.worlds.world import Target
@@ -29,9 +29,10 @@ CRUEL, MERCIFUL = 25.0, 150.0  # ... under BDeu alone, to which rows of touched 
 ROUNDS = 3  # times that candidates are chosen, ...
 SEARCHES = 4  # ... each time after so many searches at most: the graph only has to be roughly right
 LONG, IN_VAIN = 24, 6  # then so many at most, fewer if so many in a row add nothing; ...
-FURTHER = 6  # ... and as long as other candidates lead further up, so many times at most
+MORE = 3, 6  # ... and, as long as other candidates lead further up, once more after these and so many, ...
+FURTHER = 6  # ... so many times at most
 AGAIN = 100  # variables up to which all of that is done a second time where searches disagree; with more of them ...
-MORE = 3, 6  # ... searches begin at the best place so far, and there are some each time that candidates are chosen
+FEWER = 12  # ... a long look has no more searches than these
 NEAR = 8.0  # nats below the top from which a chain may start
 
 
@@ -139,7 +140,7 @@ class _Choice:
         one = self._attempt(list(considered), start, rng, later)
         if one.agreed or self.size > AGAIN:
             return one[:3]
-        two = self._attempt(list(considered), start, rng, later)
+        two = self._attempt(list(considered), start, rng, later, one.tops[0])
         graphs = [each.tops[0].parents for each in (one, two)]
         differ = graphs[0] != graphs[1]
         both = list(one.considered)
@@ -150,39 +151,48 @@ class _Choice:
         return problem, both, [Top(found.parents, found.touched)]
 
     def _attempt(
-        self, considered: list[Weighed], start: Top, rng: np.random.Generator, later: np.random.Generator
+        self,
+        considered: list[Weighed],
+        start: Top,
+        rng: np.random.Generator,
+        later: np.random.Generator,
+        known: Top | None = None,
     ) -> _Climbed:
-        """Candidates are chosen anew beside the parents that searches gave, until that leads no further up."""
+        """Candidates are chosen anew beside the parents that searches gave, until that leads no further up, or to a
+        place that is `known` from elsewhere."""
         gains, problem = [each.copy() for each in self.alone], self.problem(considered)
-        tops, score, agreed, many = [start], -np.inf, False, self.size > AGAIN
-        further = MORE if many else (0, 0)
-        for turn, (idle, most) in enumerate([(1, SEARCHES)] * ROUNDS + [(IN_VAIN, LONG)] + [further] * FURTHER):
+        tops, score, agreed = [start], -np.inf, False
+        long = IN_VAIN, LONG if self.size <= AGAIN else FEWER
+        for turn, (idle, most) in enumerate([(1, SEARCHES)] * ROUNDS + [long] + [MORE] * FURTHER):
             by = rng if turn < ROUNDS else later
-            found = search(problem, by, Walk(problem, *tops[0], by) if turn else None, idle, most, afresh=not many)
+            found = search(problem, by, Walk(problem, *tops[0], by) if turn else None, idle, most, afresh=False)
             high = [Top(each.parents, each.touched) for each in found if each.score > found[0].score - NEAR]
             tops, before, score = [*high, *(tops[1:] if turn > ROUNDS else [])], score, found[0].score
-            if turn > ROUNDS and score < before + SAME:
+            if (turn > ROUNDS and score < before + SAME) or (known and _same(tops[0], known)):
                 break
             if turn == ROUNDS:
-                agreed = any(each.score > score - SAME for each in found[1:])
-            self._choose_anew(considered, tops[0], gains, turn, many)
+                agreed = any(each.score > score - SAME for each in found[1:][BACK])
+            self._choose_anew(considered, tops[0], gains, turn)
             problem = self.problem(considered)
         return _Climbed(problem, considered, tops, agreed)
 
-    def _choose_anew(
-        self, considered: list[Weighed], top: Top, gains: list[NDArray[np.float64]], turn: int, many: bool
-    ) -> None:
+    def _choose_anew(self, considered: list[Weighed], top: Top, gains: list[NDArray[np.float64]], turn: int) -> None:
         """Candidates beside the parents that were found.
 
         Among many variables whoever would add has to pay for an edge too, or there would be no end to it. Once the
         graph is roughly right all have more candidates: where it is wrong, true causes tell nothing beside others that
         stand in for them.
         """
-        families, wide = [each.family for each in considered], many and turn >= ROUNDS - 1
-        least = -prior_odds(self.size, self.settings.expected_parents) if many else 0.0
+        families, wide = [each.family for each in considered], turn >= ROUNDS - 1
+        least = -prior_odds(self.size, self.settings.expected_parents)
         some = overlooked(self.screen, families, top.parents, top.touched[0], gains, self.clamp, turn, least)
-        for i in range(self.size) if many and turn == ROUNDS - 1 else some:
+        for i in range(self.size) if turn == ROUNDS - 1 else some:
             considered[i] = self.weigh(i, gains[i], [top.parents], CANDIDATES if wide else SPARE)
+
+
+def _same(one: Top, other: Top) -> bool:
+    touched = zip(one.touched, other.touched, strict=True)
+    return bool((one.parents == other.parents).all()) and all((a == b).all() for a, b in touched)
 
 
 def limits_of(size: int, settings: Settings) -> Limits:
