@@ -89,7 +89,7 @@ def prepare(
 
 
 class _Climbed(NamedTuple):
-    """Where an attempt has led, with which candidates, and whether some search came to the best place on its own."""
+    """Where an attempt has led, with which candidates, and whether some search that was heated came back to there."""
 
     problem: Problem
     considered: list[Weighed]
@@ -136,7 +136,7 @@ class _Choice:
     def best(
         self, considered: list[Weighed], start: Top, rng: np.random.Generator, later: np.random.Generator
     ) -> tuple[Problem, list[Weighed], list[Top]]:
-        """Of one attempt, or, where its searches did not agree, of two: the best that can be put together from them."""
+        """Of one attempt, or, where no search came back to it, of two: the best that can be put together from them."""
         one = self._attempt(list(considered), start, rng, later)
         if one.agreed or self.size > AGAIN:
             return one[:3]
