@@ -523,7 +523,10 @@ def test_candidate_that_clearly_adds_is_overlooked_if_no_set_has_it_beside_the_p
     def asked(*sets: tuple[int, ...]) -> bool:
         family = Family(0, (1, 2, 3, 4, 5), ((), (0,), (1,), (2,), (0, 1), *sets), cards)
         gains = [np.zeros(6) for _ in range(6)]
-        return 0 in overlooked(screen, [family, *others], parents, touched, gains, clamp, 0, 0.0)
+        alike = np.zeros(len(family.sets))
+        return 0 in overlooked(
+            screen, [family, *others], parents, touched, gains, clamp, 0, 0.0, lambda i: alike if i == 0 else alike[:1]
+        )
 
     assert asked()
     assert not asked((0, 1, 2))

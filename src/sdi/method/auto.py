@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sdi.method.beliefs import Clamp, Knowledge, decide
+from sdi.method.beliefs import Clamp, Decided, Knowledge
 from sdi.method.judge import Sample, judge, take_sample
 from sdi.method.settings import Settings
 from sdi.method.tables import iterate as tables
@@ -68,6 +68,16 @@ def believed(state: State, clamp: Clamp) -> NDArray[np.float32]:
     return np.asarray(of_networks(state.neural, clamp))
 
 
+def concluded(state: State, clamp: Clamp) -> Decided:
+    """One graph of the method that is trusted, and likely edges that are not in it."""
+    if state.winner is state.tables:
+        return tables.concluded(state.tables, clamp)
+    from sdi.method.neural.iterate import concluded as of_networks
+
+    assert state.neural is not None
+    return of_networks(state.neural, clamp)
+
+
 def stop_reason(state: State, settings: Settings) -> str | None:
     """Why there is no further iteration; None if there is one. Never looks at the truth."""
     of_tables = tables.stop_reason(state.tables, settings)
@@ -81,12 +91,14 @@ def stop_reason(state: State, settings: Settings) -> str | None:
 
 
 def wants_networks(state: State, settings: Settings) -> bool:
-    """Whether networks might do better: a table is strained, and they need no longer than one would wait.
+    """Whether networks might do better: a table is strained, or chains are far apart, and they need no longer than one
+    would wait.
 
     A limit on seconds says how long that is.
     """
     soon = len(state.tables.strained) * state.tables.states <= AFFORDABLE
-    return bool(state.tables.strained.any()) and (soon or settings.seconds is not None)
+    doubtful = bool(state.tables.strained.any()) or tables.stop_reason(state.tables, settings) == "apart"
+    return doubtful and (soon or settings.seconds is not None)
 
 
 def is_handed_over(state: State, settings: Settings) -> bool:
@@ -113,7 +125,7 @@ def iterate(
             break
     if stop_reason(state, settings) is not None:
         return
-    from sdi.method.neural.iterate import believed as beliefs
+    from sdi.method.neural.iterate import concluded as graph_of
     from sdi.method.neural.iterate import initial_state as initial
     from sdi.method.neural.iterate import iterate as networks
     from sdi.method.neural.iterate import stop_reason as end_of
@@ -129,9 +141,8 @@ def iterate(
             yield state, latest
         state, latest = state._replace(neural=reached), of_networks
     assert state.neural is not None
-    of_neural = np.asarray(beliefs(state.neural, clamp))
-    graphs = [decide(tables.believed(blind, clamp)).parents, decide(of_neural).parents]
-    verdict = judge(sample, graphs[0], graphs[1], settings, seed)
+    graphs = tables.concluded(blind, clamp).parents, graph_of(state.neural, clamp).parents
+    verdict = judge(sample, *graphs, settings, seed)
     settled = tables.stop_reason(state.tables, settings) == "settled", end_of(state.neural, settings) == "settled"
     state = state._replace(verdict=np.array(verdict), lead=lead(verdict.error, *settled))
     if latest is not None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sdi.graphs import BoolMatrix
 from sdi.method import auto
-from sdi.method.beliefs import Knowledge, decide
+from sdi.method.beliefs import Decided, Knowledge
 from sdi.method.settings import Settings
 from sdi.method.tables import iterate as tables
 from sdi.worlds.world import World
@@ -26,7 +26,7 @@ REASONS = {
     "seconds": "the limit on seconds was reached",
     "interrupted": "it was interrupted",
 }
-# Each has a State, initial_state, iterate, believed and stop_reason; the neural one is imported where it is needed.
+# Each has a State, initial_state, iterate, believed, concluded and stop_reason. The neural one is imported when needed.
 METHODS = {"auto": "sdi.method.auto", "tables": "sdi.method.tables.iterate", "neural": "sdi.method.neural.iterate"}
 State: TypeAlias = Any  # of any method: has iteration, interventions and targets
 
@@ -38,7 +38,7 @@ class Discovery:
     names: tuple[str, ...]
     probabilities: NDArray[np.float32]  # [child, parent]
     parents: BoolMatrix  # [child, parent], acyclic
-    removed: tuple[tuple[str, str], ...]  # (cause, effect), believed but taken out because they closed a cycle
+    removed: tuple[tuple[str, str], ...]  # (cause, effect), believed but taken out: in one graph they have no place
     environments: tuple[str, ...]
     targets: NDArray[np.float32]  # [environment, variable], the probability that it was touched
     reason: str  # why the method stopped, a key of REASONS
@@ -137,7 +137,7 @@ def conclude(
     """What is believed at `state`."""
     clamp = knowledge.clamp(world.names)
     probabilities = np.asarray(method_of(settings).believed(state, clamp))
-    parents, removed = decide(probabilities)
+    parents, removed = method_of(settings).concluded(state, clamp)
     known = tuple(environment.name for environment in world.environments)
     trusted = state.winner if isinstance(state, auto.State) else state
     of_tables = trusted if isinstance(trusted, tables.State) else None
@@ -181,18 +181,19 @@ def _compared(world: World, state: State, settings: Settings, clamp: Any) -> tup
     """Both methods, where both were tried."""
     if not isinstance(state, auto.State) or state.neural is None or np.isnan(state.verdict).any():
         return ()
-    from sdi.method.neural.iterate import believed as of_networks
-    from sdi.method.neural.iterate import stop_reason as end_of_networks
+    from sdi.method.neural import iterate as networks
 
     settled = {
         "tables": tables.stop_reason(state.tables, settings) == "settled",
-        "neural": end_of_networks(state.neural, settings) == "settled",
+        "neural": networks.stop_reason(state.neural, settings) == "settled",
     }
-    beliefs = {"tables": tables.believed(state.tables, clamp), "neural": np.asarray(of_networks(state.neural, clamp))}
+    found = {
+        "tables": (tables.believed(state.tables, clamp), tables.concluded(state.tables, clamp)),
+        "neural": (np.asarray(networks.believed(state.neural, clamp)), networks.concluded(state.neural, clamp)),
+    }
 
-    def edges(probabilities: NDArray[np.floating]) -> list[tuple[str, str, float]]:
-        graph = decide(probabilities).parents
-        return [(world.names[j], world.names[i], float(probabilities[i, j])) for j, i in np.argwhere(graph.T)]
+    def edges(probabilities: NDArray[np.floating], graph: Decided) -> list[tuple[str, str, float]]:
+        return [(world.names[j], world.names[i], float(probabilities[i, j])) for j, i in np.argwhere(graph.parents.T)]
 
     error = float(state.verdict[2])
     return tuple(
@@ -201,9 +202,9 @@ def _compared(world: World, state: State, settings: Settings, clamp: Any) -> tup
             "log_likelihood": float(value),
             "error": error,
             "settled": settled[name],
-            "edges": edges(beliefs[name]),
+            "edges": edges(*found[name]),
         }
-        for name, value in zip(beliefs, state.verdict[:2], strict=True)
+        for name, value in zip(found, state.verdict[:2], strict=True)
     )
 
 

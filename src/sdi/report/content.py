@@ -57,7 +57,7 @@ class Content:
     states: tuple[tuple[str, ...], ...] = ()  # of each variable, or () where they have no names
     probabilities: NDArray[np.floating]  # [M, M]
     parents: BoolMatrix  # [M, M], acyclic
-    removed: tuple[tuple[str, str], ...] = ()  # (cause, effect), believed but taken out because they closed a cycle
+    removed: tuple[tuple[str, str], ...] = ()  # (cause, effect), believed but with no place in one graph
     environments: tuple[Condition, ...] = ()
     targets: NDArray[np.floating] = field(default_factory=lambda: np.zeros((0, 0)))  # [E, M]
     observational: int | None = None  # rows of the system left alone

@@ -122,7 +122,9 @@ def meaning(content: Content) -> list[tuple[str, str]]:
         (
             "The graph",
             "It holds the edges above one half. Where these would close a cycle, the least probable edge of the cycle "
-            "was taken out. The slider changes what is drawn, not what was found.",
+            "was taken out. Where a link is certain but its direction, or which of two causes it is, is not, neither "
+            "may be above one half: tables then keep what the most probable graph has. The slider changes what is "
+            "drawn, not what was found.",
         )
     )
     if content.environments:

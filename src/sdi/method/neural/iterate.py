@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from sdi.method.beliefs import Clamp, Knowledge, decide, edge_probabilities, is_decided
+from sdi.method.beliefs import Clamp, Decided, Knowledge, decide, edge_probabilities, is_decided
 from sdi.method.neural.batches import Pool
 from sdi.method.neural.batches import pool as make_pool
 from sdi.method.neural.candidates import LOOK_AGAIN, Part, choose
@@ -95,6 +95,11 @@ def believed(state: State, clamp: Clamp) -> jax.Array:
     """The probability of every edge ``[child, parent]``."""
     structure = state.structure
     return edge_probabilities(structure.gamma, clamp, structure.precedes if isinstance(structure, Weighed) else 1.0)
+
+
+def concluded(state: State, clamp: Clamp) -> Decided:
+    """One graph, and likely edges that are not in it."""
+    return decide(np.asarray(believed(state, clamp)))
 
 
 def stop_reason(state: State, settings: Settings) -> str | None:

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdi.graphs import BoolMatrix, descendants
-from sdi.method.beliefs import Clamp, Knowledge, decide, is_decided
+from sdi.method.beliefs import Clamp, Decided, Knowledge, decide, is_decided
 from sdi.method.settings import Settings
 from sdi.method.tables.diagnostics import Agreement
 from sdi.method.tables.phase1_count import Block, make_block
 from sdi.method.tables.phase3_average import walk_on
+from sdi.method.tables.phase3_conclude import one_graph
 from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.phase3_search import search
 from sdi.method.tables.prepare import FEW, IN_VAIN, LONG, NEAR, Prepared, prepare
@@ -42,6 +43,7 @@ class State(NamedTuple):
     strained: BoolMatrix  # [M] whose table holds more than the rows can say, or could not hold one parent more
     states: int  # of the variable with most of them
     finite: bool  # whether the rows are all there are: then each iteration draws twice as often from the same posterior
+    graph: BoolMatrix  # [M, M] one out of all that were drawn
 
 
 class Info(NamedTuple):
@@ -74,6 +76,7 @@ def initial_state(world: World, settings: Settings, seed: int) -> State:
         strained=np.zeros(size, bool),
         states=max(world.cardinalities),
         finite=bool(world.environments),
+        graph=np.zeros((size, size), bool),
     )
 
 
@@ -101,6 +104,14 @@ def _apart(state: State, settings: Settings) -> bool:
 def believed(state: State, clamp: Clamp) -> NDArray[np.float32]:
     """The probability of every edge ``[child, parent]``."""
     return np.where(clamp.open, state.probabilities, clamp.value).astype(np.float32)
+
+
+def concluded(state: State, clamp: Clamp) -> Decided:
+    """One graph, and likely edges that are not in it."""
+    if not state.iteration:
+        return decide(believed(state, clamp))
+    likely = believed(state, clamp) > 0.5
+    return Decided(state.graph, tuple((int(i), int(j)) for i, j in np.argwhere(likely & ~state.graph)))
 
 
 def decided(state: State, clamp: Clamp, settings: Settings) -> NDArray[np.float32]:
@@ -206,7 +217,9 @@ def _iteration(
     walked = walk_on(walks, draws)
     probabilities = np.where(clamp.open, walked.probabilities, clamp.value).astype(np.float32)
     undecided = int((~is_decided(probabilities, clamp, settings.margin)).sum())
-    same = state.iteration > 0 and bool((decide(probabilities).parents == decide(state.probabilities).parents).all())
+    likely = decide(probabilities).parents
+    same = state.iteration > 0 and bool((likely == decide(state.probabilities).parents).all())
+    graph = one_graph(likely, walks, rng)
     if seen.world.environments:
         stable = float(CONFIRMED) if walked.agreement.r_hat <= settings.agreement else 0.0
     else:
@@ -222,9 +235,10 @@ def _iteration(
         probabilities,
         latest,
         *walked.agreement,
-        _strained(problem, prepared, decide(probabilities).parents),
+        _strained(problem, prepared, graph),
         state.states,
         state.finite,
+        graph,
     )
     rows = sum(float(block.times.sum()) for block in problem.blocks)
     visited = seen.environments[-1][-seen.latest :]

@@ -20,6 +20,7 @@ from sdi.method.tables.phase2_likelihood import Prior, average, log_rising
 LARGEST_TABLE = 2_000  # cells that are seen with all states of the others ...
 BY_PRODUCT = 80  # ... as a product of matrices, or, with so many numbers for each variable, row by row
 AT_A_TIME = 100_000  # numbers that are counted at once: they fit a cache
+REMEMBERED = 3  # answers for a variable
 LARGEST_SCREEN = 120_000_000  # numbers in the matrix of all rows and states; of more rows only as many are looked at
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class Screen:
         self.seen = np.zeros((len(self.rows), int(self.first[-1])), dtype=np.float32)  # [R, V]
         for j in range(len(cardinalities)):
             self.seen[np.arange(len(self.rows)), self.states[j]] = 1
-        self._known: dict[tuple[str, int], tuple[object, Array]] = {}
+        self._known: dict[tuple[str, int], dict[object, Array]] = {}
 
     def gains(self, child: int, parents: Sequence[int] = (), touched: NDArray[np.bool_] | None = None) -> Array:
         """Nats that each variable would add as one more parent, in the marginal likelihood of the child ``[M]``.
@@ -68,11 +69,13 @@ class Screen:
         return self._latest("dependence", child, tuple(parents), lambda: self._dependence(child, parents))
 
     def _latest(self, what: str, child: int, key: object, make: Callable[[], Array]) -> Array:
-        """The last answer for each variable is remembered: most have the same parents when they are asked again."""
-        known = self._known.get((what, child))
-        if known is None or known[0] != key:
-            known = self._known[what, child] = key, make()
-        return known[1].copy()
+        """The last few answers for each variable are remembered: most have the same parents when asked again."""
+        known = self._known.setdefault((what, child), {})
+        answer = known.pop(key, None)
+        known[key] = make() if answer is None else answer
+        if len(known) > REMEMBERED:
+            del known[next(iter(known))]
+        return known[key].copy()
 
     def _gains(self, child: int, parents: Sequence[int], touched: NDArray[np.bool_] | None) -> Array:
         given, found = self._given(child, parents, touched), []

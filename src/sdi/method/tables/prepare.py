@@ -172,11 +172,13 @@ class _Choice:
                 break
             if turn == ROUNDS:
                 agreed = any(each.score > score - SAME for each in found[1:][BACK])
-            self._choose_anew(considered, tops[0], gains, turn)
+            self._choose_anew(problem, considered, tops[0], gains, turn)
             problem = self.problem(considered)
         return _Climbed(problem, considered, tops, agreed)
 
-    def _choose_anew(self, considered: list[Weighed], top: Top, gains: list[NDArray[np.float64]], turn: int) -> None:
+    def _choose_anew(
+        self, problem: Problem, considered: list[Weighed], top: Top, gains: list[NDArray[np.float64]], turn: int
+    ) -> None:
         """Candidates beside the parents that were found.
 
         Among many variables whoever would add has to pay for an edge too, or there would be no end to it. Once the
@@ -185,7 +187,8 @@ class _Choice:
         """
         families, wide = [each.family for each in considered], turn >= ROUNDS - 1
         least = -prior_odds(self.size, self.settings.expected_parents)
-        some = overlooked(self.screen, families, top.parents, top.touched[0], gains, self.clamp, turn, least)
+        given = self.screen, families, top.parents, top.touched[0], gains, self.clamp, turn, least
+        some = overlooked(*given, lambda i: problem.weights(i, top.touched))
         for i in range(self.size) if turn == ROUNDS - 1 else some:
             considered[i] = self.weigh(i, gains[i], [top.parents], CANDIDATES if wide else SPARE)
 

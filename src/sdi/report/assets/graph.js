@@ -133,7 +133,7 @@ function pointAtEdge(cause, effect) {
     el("p", null, "The other way round ", two(back)),
     data.shares && el("p", null, `In ${refits(cause, effect)} refits on resampled rows`) || "",
     { weak: el("p", null, "Not in the graph: no more probable than one half."),
-      removed: el("p", null, "Not in the graph: it would close a cycle, of which it is the least probable edge."),
+      removed: el("p", null, "Not in the graph: beside edges that are more probable it would close a cycle."),
       kept: "" }[kindOf(cause, effect)]);
 }
 
