@@ -42,7 +42,9 @@ def world_of(kind: str) -> Any:
 def state_of(method: str, kind: str) -> Any:
     """Of tables after an iteration; of networks, which would have to be compiled, random ones."""
     if method == "auto":
-        return auto.State(state_of("tables", kind), state_of("neural", kind), np.array([-1.0, np.nan]))
+        return auto.State(
+            state_of("tables", kind), state_of("neural", kind), np.array([-1.0, np.nan]), np.ones(2, bool)
+        )
     if method == "tables":
         return next(tables.iterate(world_of(kind), Settings(**QUICK)))[0]
     start = np.random.default_rng(0).random((3, 3)).astype(np.float32) / 2
@@ -79,7 +81,9 @@ def test_auto_without_networks_comes_back_without_them() -> None:
 def test_leaves_have_the_names_of_their_places() -> None:
     state = tables.initial_state(world_of("finite"), Settings(**QUICK), 0)
     assert list(to_arrays(state)) == [f".{field}" for field in tables.State._fields]
-    assert list(to_arrays(auto.State(state, None, np.zeros(2))))[-3:] == [".tables.graph", ".verdict", ".lead"]
+    assert list(to_arrays(auto.State(state, None, np.zeros(2), np.zeros(2, bool))))[-3:] == [
+        *(".tables.graph", ".verdict", ".settled")
+    ]
     assert {name: int(array) for name, array in to_arrays((1, (2, 3), None)).items()} == {
         "[0]": 1,
         "[1][0]": 2,

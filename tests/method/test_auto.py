@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -78,6 +79,7 @@ def bits(state: State) -> list[bytes]:
 
 
 CLAMP = Knowledge().clamp("ABC")
+UNJUDGED = np.full(3, np.nan), np.zeros(2, bool)
 
 # --------------------------------------------------------------------------------------------------- tables alone
 
@@ -87,7 +89,7 @@ def test_tables_at_ease_are_all_there_is() -> None:
     assert not states[-1].tables.strained.any()
     assert all(state.neural is None and state.winner is state.tables for state in states)
     assert [bits(state) for state in states] == [
-        bits(State(of_tables, None, np.full(3, np.nan))) for of_tables, _ in tables.iterate(easy(), QUICK)
+        bits(State(of_tables, None, *UNJUDGED)) for of_tables, _ in tables.iterate(easy(), QUICK)
     ]
     assert stop_reason(states[-1], QUICK) == tables.stop_reason(states[-1].tables, QUICK) == "settled"
 
@@ -123,8 +125,8 @@ def test_networks_run_where_a_table_is_strained() -> None:
     states = states_of_both()
     assert states[0].neural is None
     first = next(k for k, state in enumerate(states) if state.neural is not None)
-    assert [bits(State(state.tables, None, state.verdict)) for state in states[first:-1]] == [
-        bits(State(states[first - 1].tables, None, np.full(3, np.nan)))
+    assert [bits(State(state.tables, None, *state[2:])) for state in states[first:-1]] == [
+        bits(State(states[first - 1].tables, None, *UNJUDGED))
     ] * (len(states) - 1 - first)
     assert [state.neural.iteration for state in states[first:] if state.neural] == [1, 2, 3]
     assert [state.iteration for state in states] == list(range(1, len(states) + 1))
@@ -169,7 +171,7 @@ def test_better_of_the_two_is_returned_and_the_other_shown(verdict: list[float],
 
 
 def test_networks_are_trusted_where_tables_are_ahead_by_less_than_the_error() -> None:
-    state = at_rest(states_of_both()[-1])._replace(verdict=np.array([-1.0, -1.05, 0.1]), lead=lead(0.1, True, True))
+    state = at_rest(states_of_both()[-1])._replace(verdict=np.array([-1.0, -1.05, 0.1]), settled=np.array([True, True]))
     found = conclude(strained(), state, QUICK, Knowledge())
     assert found.method == "neural"
     assert in_words(found.compared) == (
@@ -177,7 +179,7 @@ def test_networks_are_trusted_where_tables_are_ahead_by_less_than_the_error() ->
         "each untouched value, with a standard error of 0.1000); neural is trusted, since some tables are too large "
         "for these rows"
     )
-    same = state._replace(verdict=np.array([-1.0, -1.0, 0.0]), lead=lead(0.0, True, True))
+    same = state._replace(verdict=np.array([-1.0, -1.0, 0.0]), settled=np.array([True, True]))
     assert same.winner is same.tables, "the same graph: nothing speaks for the other one"
 
 
@@ -188,7 +190,7 @@ def at_rest(state: State) -> State:
 
 
 def test_networks_that_have_not_settled_have_to_be_ahead_by_the_error() -> None:
-    state = states_of_both()[-1]._replace(verdict=np.array([-1.05, -1.0, 0.1]), lead=lead(0.1, True, False))
+    state = states_of_both()[-1]._replace(verdict=np.array([-1.05, -1.0, 0.1]), settled=np.array([True, False]))
     found = conclude(strained(), state, QUICK, Knowledge())
     assert found.method == "tables"
     assert in_words(found.compared) == (
@@ -206,7 +208,7 @@ def test_networks_that_have_not_settled_have_to_be_ahead_by_the_error() -> None:
 def test_tables_that_have_not_settled_have_to_be_ahead_by_twice_the_error() -> None:
     rested = at_rest(states_of_both()[-1])
     torn = rested.tables._replace(stable=0, iteration=10**6)
-    state = rested._replace(tables=torn, verdict=np.array([-1.0, -1.15, 0.1]), lead=lead(0.1, False, True))
+    state = rested._replace(tables=torn, verdict=np.array([-1.0, -1.15, 0.1]), settled=np.array([False, True]))
     found = conclude(strained(), state, QUICK, Knowledge())
     assert found.method == "neural"
     assert in_words(found.compared) == (
@@ -231,10 +233,28 @@ def test_discovery_of_a_strained_dataset_compares_both() -> None:
     end = states_of_both()[-1]
     assert [each["log_likelihood"] for each in found.compared] == end.verdict[:2].tolist()
     assert len(found.history) == found.iterations == end.iteration
-    assert end.lead == end.verdict[2] > 0, "three iterations are not enough to settle"
-    assert [each["settled"] for each in found.compared] == [True, False]
-    assert found.method == ("tables" if end.verdict[0] + end.lead >= end.verdict[1] else "neural")
+    assert [each["settled"] for each in found.compared] == [True, False], "three iterations are not enough to settle"
+    assert found.method == ("tables" if end.verdict[0] + end.verdict[2] >= end.verdict[1] else "neural")
     assert found.interventions == end.interventions
+
+
+def test_trusted_networks_go_on_with_all_rows_until_they_settle_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdi.method.auto.judge", lambda *_: Verdict(-2.0, -1.0, 0.1))
+    more = replace(QUICK, iterations=5, patience=1, margin=0.49)  # undecided counts a third: three calm ones settle
+    world = strained()
+    states = [state for state, _ in iterate(world, more, seed=3)]
+    judged = next(k for k, state in enumerate(states) if np.isfinite(state.verdict).all())
+    assert judged < len(states) - 1, "nothing is shown if there are no iterations left"
+    at = states[judged]
+    assert at.winner is at.neural
+    assert stop_reason(at, more) is None
+    assert at.neural is not None
+    assert at.neural.stable == 0
+    onward = [state for state, _ in neural.iterate(world, more, seed=3, state=at.neural)]
+    assert [bits(state) for state in onward] == [bits(state.neural) for state in states[judged + 1 :]]
+    assert stop_reason(states[-1], more) == neural.stop_reason(states[-1].neural, more) is not None
+    resumed = [state for state, _ in iterate(world, more, seed=3, state=at)]
+    assert [bits(state) for state in resumed] == [bits(state) for state in states[judged + 1 :]]
 
 
 def test_networks_are_wanted_where_a_table_is_strained_and_they_need_not_be_waited_for() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 
 import sdi
 from sdi.graphs import find_cycle
-from sdi.method.auto import State, initial_state, wants_networks
+from sdi.method.auto import initial_state, wants_networks
 from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
 from sdi.method.tables import iterate as tables
@@ -124,7 +124,7 @@ def test_networks_are_asked_where_chains_are_far_apart() -> None:
     world = few_environments("chain3", categories=3)
     begun = initial_state(world, SETTINGS, 0)
     calm = begun.tables._replace(iteration=3, stable=2.0, r_hat=1.0)
-    assert not wants_networks(State(calm, None, np.full(3, np.nan)), SETTINGS)
+    assert not wants_networks(begun._replace(tables=calm), SETTINGS)
     apart = calm._replace(stable=0.0, r_hat=50.0)
     assert tables.stop_reason(apart, SETTINGS) == "apart"
-    assert wants_networks(State(apart, None, np.full(3, np.nan)), SETTINGS)
+    assert wants_networks(begun._replace(tables=apart), SETTINGS)

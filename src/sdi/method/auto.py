@@ -27,7 +27,7 @@ class State(NamedTuple):
     tables: TablesState
     neural: "NeuralState | None"  # None as long as it is not needed
     verdict: NDArray[np.float64]  # [3] log-likelihood of tables, of networks, error of the difference; nan before
-    lead: float = 0.0  # by how much networks have to be ahead
+    settled: NDArray[np.bool_]  # [2] whether tables and networks had come to rest by then
 
     @property
     def iteration(self) -> int:
@@ -39,8 +39,8 @@ class State(NamedTuple):
 
     @property
     def winner(self) -> "TablesState | NeuralState":
-        """Networks if they are ahead by `lead`."""
-        better = self.verdict[1] > self.verdict[0] + self.lead
+        """Networks if they are as far ahead as they have to be."""
+        better = self.verdict[1] > self.verdict[0] + lead(self.verdict[2], *self.settled.tolist())
         return self.neural if self.neural is not None and better else self.tables
 
     @property
@@ -55,7 +55,7 @@ def initial_state(world: World, settings: Settings, seed: int, *, both: bool = F
         from sdi.method.neural.iterate import initial_state as initial
 
         start = initial(world, settings, seed)
-    return State(tables.initial_state(world, settings, seed), start, np.full(3, np.nan))
+    return State(tables.initial_state(world, settings, seed), start, np.full(3, np.nan), np.zeros(2, bool))
 
 
 def believed(state: State, clamp: Clamp) -> NDArray[np.float32]:
@@ -113,9 +113,11 @@ def iterate(
     seed: int = 0,
     state: State | None = None,
 ) -> "Iterator[tuple[State, tables.Info | NeuralInfo]]":
-    """(State, Info) after every iteration of tables, then of networks where they are wanted; then the verdict."""
+    """(State, Info) after every iteration of tables, then of networks where they are wanted; then the verdict.
+
+    Networks that are trusted then go on with all rows, those included that the verdict was about.
+    """
     settings, knowledge = settings or Settings(), knowledge or Knowledge()
-    clamp = knowledge.clamp(world.names)
     state = state or initial_state(world, settings, seed)
     left = state.neural is not None or is_handed_over(state, settings)
     for of_tables, info in () if left else tables.iterate(world, settings, knowledge, seed, state.tables):
@@ -125,11 +127,29 @@ def iterate(
             break
     if stop_reason(state, settings) is not None:
         return
+    if np.isnan(state.verdict).any():
+        for reached, latest in _contest(world, settings, knowledge, seed, state):
+            state = reached
+            yield state, latest
+    if state.neural is None or state.winner is state.tables or not world.environments:
+        return
+    from sdi.method.neural.iterate import iterate as networks
+
+    for of_networks, latest in networks(world, settings, knowledge, seed, state.neural):
+        state = state._replace(neural=of_networks)
+        yield state, latest
+
+
+def _contest(
+    world: World, settings: Settings, knowledge: Knowledge, seed: int, state: State
+) -> "Iterator[tuple[State, NeuralInfo]]":
+    """Networks on rows of which some are held out, and with the last state the verdict by these."""
     from sdi.method.neural.iterate import concluded as graph_of
     from sdi.method.neural.iterate import initial_state as initial
     from sdi.method.neural.iterate import iterate as networks
     from sdi.method.neural.iterate import stop_reason as end_of
 
+    clamp = knowledge.clamp(world.names)
     sample = take_sample(world, settings, seed)
     studied, blind = (
         (sample, _blind(sample, settings, knowledge, seed)) if world.environments else (world, state.tables)
@@ -144,7 +164,9 @@ def iterate(
     graphs = tables.concluded(blind, clamp).parents, graph_of(state.neural, clamp).parents
     verdict = judge(sample, *graphs, settings, seed)
     settled = tables.stop_reason(state.tables, settings) == "settled", end_of(state.neural, settings) == "settled"
-    state = state._replace(verdict=np.array(verdict), lead=lead(verdict.error, *settled))
+    state = state._replace(verdict=np.array(verdict), settled=np.array(settled))
+    if world.environments and state.winner is state.neural:
+        state = state._replace(neural=state.neural._replace(stable=0.0))  # more rows: it has to settle again
     if latest is not None:
         yield state, latest
 

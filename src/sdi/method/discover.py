@@ -154,7 +154,7 @@ def conclude(
         history=history,
         method="tables" if of_tables else "neural",
         warnings=_warnings(of_tables, world, settings) if of_tables else (),
-        compared=_compared(world, state, settings, clamp),
+        compared=_compared(world, state, clamp),
         chains=(of_tables.r_hat, of_tables.effective) if of_tables and of_tables.iteration else None,
     )
 
@@ -177,16 +177,12 @@ def _warnings(state: tables.State, world: World, settings: Settings) -> tuple[st
     return tuple(said)
 
 
-def _compared(world: World, state: State, settings: Settings, clamp: Any) -> tuple[dict[str, Any], ...]:
+def _compared(world: World, state: State, clamp: Any) -> tuple[dict[str, Any], ...]:
     """Both methods, where both were tried."""
     if not isinstance(state, auto.State) or state.neural is None or np.isnan(state.verdict).any():
         return ()
     from sdi.method.neural import iterate as networks
 
-    settled = {
-        "tables": tables.stop_reason(state.tables, settings) == "settled",
-        "neural": networks.stop_reason(state.neural, settings) == "settled",
-    }
     found = {
         "tables": (tables.believed(state.tables, clamp), tables.concluded(state.tables, clamp)),
         "neural": (np.asarray(networks.believed(state.neural, clamp)), networks.concluded(state.neural, clamp)),
@@ -201,10 +197,10 @@ def _compared(world: World, state: State, settings: Settings, clamp: Any) -> tup
             "method": name,
             "log_likelihood": float(value),
             "error": error,
-            "settled": settled[name],
+            "settled": bool(settled),
             "edges": edges(*found[name]),
         }
-        for name, value in zip(found, state.verdict[:2], strict=True)
+        for name, value, settled in zip(found, state.verdict[:2], state.settled, strict=True)
     )
 
 
