@@ -145,12 +145,12 @@ def test_what_networks_leave_is_asked_once_they_are_ripe(
     """Of 300 rows left alone and 30 of each environment, each with what was found to be touched there."""
     samples = []
 
-    def left_over(weights: Any, sample: Any, *others: Any) -> Any:
+    def ask(weights: Any, sample: Any, *others: Any) -> Any:
         samples.append(sample)
         return original(weights, sample, *others)
 
-    original = phases.left_over
-    monkeypatch.setattr(phases, "left_over", left_over)
+    original = phases.ask
+    monkeypatch.setattr(phases, "ask", ask)
     monkeypatch.setattr(phases, "find_targets", lambda *given: jnp.eye(SIZE) * 0.99 + 0.001)
     world, how = dataset(), replace(TINY, **settings)
     doubtful = np.full((SIZE, SIZE), 0.5, np.float32)

@@ -7,8 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 
+from sdi.method.neural import phase2_residuals
 from sdi.method.neural.learner import Weights
-from sdi.method.neural.phase2_residuals import VARIANCES, Left, Sample, _effect, _evidence, _turn, left_over
+from sdi.method.neural.phase2_residuals import VARIANCES, Left, Sample, _effect, _evidence, _turn, ask, left_over
 
 Numbers = NDArray[np.floating]
 HIDDEN = 8
@@ -194,9 +195,32 @@ def test_only_what_is_asked_is_answered() -> None:
     np.testing.assert_array_equal(left.asked, question)
 
 
-def test_a_sample_is_no_larger_than_it_may_be() -> None:
+def test_a_sample_is_no_larger_than_it_may_be_and_keeps_what_was_touched() -> None:
     sample = touched_sample(10, 1)
-    some = sample.at_most(1_000, np.random.default_rng(0))
-    assert len(some.rows) == len(some.touched) == len(some.environment) == len(some.copies) == 1_000
-    assert 0 < some.environment.sum() < sample.environment.sum()
+    changed = int((sample.environment > 0).sum())
+    some = sample.at_most(changed + 100, np.random.default_rng(0))
+    assert len(some.rows) == len(some.touched) == len(some.environment) == len(some.copies) == changed + 100
+    np.testing.assert_array_equal(some.rows[some.environment > 0], sample.rows[sample.environment > 0])
+    fewer = sample.at_most(changed // 2, np.random.default_rng(0))
+    assert len(fewer.rows) == changed // 2
+    assert fewer.environment.all()
     assert sample.at_most(10_000, np.random.default_rng(0)) is sample
+
+
+def test_what_some_rows_say_faintly_is_asked_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 0 -> 1 -> 2 a third of the rows say much about one edge, little about the other, nothing about 0 and 2."""
+    rng = np.random.default_rng(12)
+    rows = chain(6_000, rng, strength=0.6)
+    rows[:, 2] = np.where(rng.random(6_000) < 0.5, rng.integers(0, 4, 6_000), rows[:, 2])
+    sample, weights = left_alone(rows), ignorant((4,) * 3, rows)
+    given = (4,) * 3, np.zeros((3, 3), bool), ~np.eye(3, dtype=bool), np.ones((3, 3))
+    monkeypatch.setattr(phase2_residuals, "MOST_ROWS", 2_000)
+    some = left_over(weights, sample.at_most(2_000, np.random.default_rng(5)), *given)
+    whole = left_over(weights, sample, *given)
+    found = ask(weights, sample, *given, np.random.default_rng(5))
+    assert 2.0 < some.apart[2, 1] < 30 < some.apart[1, 0]
+    assert some.apart[2, 0] < 2.0
+    assert found.apart[2, 1] == pytest.approx(whole.apart[2, 1])
+    assert found.apart[1, 2] == pytest.approx(whole.apart[1, 2]), "and the other way round"
+    assert (found.apart[1, 0], found.apart[2, 0]) == (some.apart[1, 0], some.apart[2, 0])
+    np.testing.assert_array_equal(found.asked, given[2])

@@ -25,7 +25,8 @@ from sdi.graphs import BoolMatrix
 from sdi.method.neural.learner import SLOPE, Weights
 from sdi.worlds.world import Rows
 
-MOST_ROWS = 20_000  # that are looked at: where there are more, networks know most by themselves
+MOST_ROWS = 20_000  # that are looked at first: where there are more, networks know most by themselves ...
+FAINT = 2.0, 30.0  # ... and only what these say so faintly is asked of all of them
 FEWEST = 5.0  # rows of a cell of sums, or nothing is known of its distribution
 VARIANCES = np.geomspace(1e-4, 1.0, 17)  # of shifts of log-odds: from what nobody can see to what networks know
 RIDGE = 1e-3  # rows; keeps categories that were never seen from dividing by zero
@@ -42,10 +43,11 @@ class Sample(NamedTuple):
     touched: NDArray[np.float32]  # [R, M]; what is all but excluded is 0
 
     def at_most(self, most: int, rng: np.random.Generator) -> "Sample":
-        """All of it, or so many of its rows."""
+        """All of it, or so many of its rows: those that something was touched in first, for these tell directions."""
         if len(self.rows) <= most:
             return self
-        chosen = np.sort(rng.choice(len(self.rows), most, replace=False))
+        first = np.lexsort((rng.random(len(self.rows)), self.environment == 0))
+        chosen = np.sort(first[:most])
         return Sample(self.rows[chosen], self.copies[chosen], self.environment[chosen], self.touched[chosen])
 
 
@@ -55,6 +57,27 @@ class Left(NamedTuple):
     apart: NDArray[np.float32] | jax.Array  # where neither end was touched
     touched: NDArray[np.float32] | jax.Array  # where the cause was
     asked: BoolMatrix | jax.Array  # the others were not looked at
+
+
+def ask(
+    weights: Weights,
+    sample: Sample,
+    cardinalities: tuple[int, ...],
+    parents: BoolMatrix,
+    asked: BoolMatrix,
+    price: NDArray[np.floating],
+    rng: np.random.Generator,
+) -> Left:
+    """What speaks for every edge that is `asked` about, as `left_over` has it: in some of many rows, and where it is
+    faint there in all of them."""
+    some = sample.at_most(MOST_ROWS, rng)
+    found = left_over(weights, some, cardinalities, parents, asked, price)
+    faint = asked & (found.apart > FAINT[0]) & (found.apart < FAINT[1])
+    if len(some.rows) == len(sample.rows) or not faint.any():
+        return found
+    faint = (faint | faint.T) & asked
+    whole = left_over(weights, sample, cardinalities, parents, faint, price)
+    return Left(np.where(faint, whole.apart, found.apart), np.where(faint, whole.touched, found.touched), asked)
 
 
 def nothing_asked(size: int) -> Left:
