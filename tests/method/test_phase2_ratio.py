@@ -80,6 +80,8 @@ SIZE = 1e8  # observational rows, in exactly the expected numbers
 EVERY = np.indices(CARDINALITIES).reshape(3, -1).T.astype(np.uint8)
 SHARES = (FIRST[EVERY[:, 0]] * SECOND[EVERY[:, 0], EVERY[:, 1]] * THIRD[EVERY[:, 1], EVERY[:, 2]]).astype(np.float32)
 OBSERVED = Pool(jnp.asarray(EVERY), jnp.asarray(np.cumsum(SHARES)))
+TIMES = 12  # as many rows as a batch has: then tables are not counted for parents in doubt
+MANY = Pool(jnp.asarray(np.tile(EVERY, (TIMES, 1))), jnp.asarray(np.cumsum(np.tile(SHARES / TIMES, TIMES))))
 
 
 def ratios(
@@ -279,31 +281,67 @@ def test_ratio_of_sure_parents_is_that_of_two_new_tables_to_the_old() -> None:
 
 
 def test_network_is_not_asked_where_the_table_is_sure_and_small() -> None:
-    """But where parents are in doubt it is."""
-    wrong = WEIGHTS._replace(w1=-WEIGHTS.w1)
-    np.testing.assert_array_equal(ratios(one_of_each(), wrong), ratios(one_of_each()))
-    doubted = CHAIN * 0.97
-    assert np.abs(ratios(one_of_each(), wrong, doubted) - ratios(one_of_each(), beliefs=doubted)).max() > 10
+    """Nor where parents are in doubt, if distinct rows are few and quickly counted; else it is."""
+    wrong, doubted, rows = WEIGHTS._replace(w1=-WEIGHTS.w1), CHAIN * 0.97, one_of_each()
+    np.testing.assert_array_equal(ratios(rows, wrong), ratios(rows))
+    np.testing.assert_array_equal(ratios(rows, wrong, doubted), ratios(rows, beliefs=doubted))
+    asked = ratios(rows, wrong, doubted, observed=MANY) - ratios(rows, beliefs=doubted, observed=MANY)
+    assert np.abs(asked).max() > 10
 
 
-NEARLY = CHAIN * (1 - 1e-6)  # in doubt by so little that every draw is the same: the networks are asked
+def test_table_of_doubted_parents_is_that_of_the_drawn_ones_that_predict_best() -> None:
+    """Sixteen draws hold each of the four sets of parents of each variable; the likelihood says which one is taken."""
+    rows = one_of_each()
+    found = ratios(rows, beliefs=(1 - np.eye(3)) / 2)  # [E, 3]
+    sure = np.stack([ratios(rows, beliefs=np.array(parents)) for parents in PARENT_SETS])  # [4, E, 3]
+    old = np.stack([predicted(rows, np.array(parents)) for parents in PARENT_SETS])
+    best = old > old.max(axis=0) - 0.05  # A tells nothing about C beside B: there are ties
+    assert (best & (np.abs(sure - found) < 0.01)).any(axis=0).all()
+    assert (~best & (np.abs(sure - found) > 1)).any(axis=0).mean() > 0.5, "it does matter which one is taken"
+
+
+PARENT_SETS = [  # each variable has none, either or both of the others
+    tuple(tuple(int(j != i and (j - i) % 3 in which) for j in range(3)) for i in range(3))
+    for which in ((), (1,), (2,), (1, 2))
+]
+
+
+def predicted(rows: Codes, parents: Numbers) -> Numbers:
+    """Log-likelihood of each variable under the table of what was observed, one count more for each category."""
+    table = tables_of(jnp.asarray(parents) > 0, jnp.asarray(CARDINALITIES), 4, OBSERVED, SIZE)
+    exists = jnp.arange(4) < jnp.asarray(CARDINALITIES)[:, None]
+    return np.array(
+        [
+            [
+                log_marginal(
+                    count(sample, sample[:, i], table.stride[i], jnp.ones(LENGTH), 4), table.counts[i], exists[i]
+                )
+                for i in range(3)
+            ]
+            for sample in jnp.asarray(rows)
+        ]
+    )
+
+
+NEARLY = CHAIN * (1 - 1e-6)  # in doubt by so little that every draw is the same
 
 
 def test_refitted_network_tells_as_well() -> None:
     """Nothing observed and parents hardly in doubt: the networks alone say what was touched."""
     for touched in range(3):
-        found = targets(ratios(environments((touched,)), beliefs=NEARLY))
+        found = targets(ratios(environments((touched,)), beliefs=NEARLY, observed=MANY))
         assert (found[:, touched] > 0.99).all()
-    alone = targets(ratios(environments(()), beliefs=NEARLY))
+    alone = targets(ratios(environments(()), beliefs=NEARLY, observed=MANY))
     assert (1 - alone.sum(axis=1) > 0.5).mean() >= 0.9
 
 
-def test_cause_in_doubt_is_given_the_benefit_of_the_doubt() -> None:
+@pytest.mark.parametrize("observed", [OBSERVED, MANY], ids=["by tables", "by networks"])
+def test_cause_in_doubt_is_given_the_benefit_of_the_doubt(observed: Pool) -> None:
     """B looks changed without A where A was touched; one of the draws has A in it, and predicts best."""
     rows = environments((0,))
     alone = ratios(rows, beliefs=np.zeros((3, 3)))
     assert (alone[:, 1] > 3).all(), "without its parent it does look changed"
-    doubted = targets(ratios(rows, beliefs=CHAIN / 2))
+    doubted = targets(ratios(rows, beliefs=CHAIN / 2, observed=observed))
     assert (doubted[:, 0] > 0.99).all()
 
 
@@ -350,7 +388,7 @@ def test_order_of_rows_makes_no_difference_to_tables() -> None:
 def test_order_of_rows_hardly_matters_to_networks() -> None:
     """Other parts are another fit: some nats where nothing was touched, nothing where something clearly was."""
     found, shuffled = (
-        ratios(one_of_each()[:, order], beliefs=NEARLY)
+        ratios(one_of_each()[:, order], beliefs=NEARLY, observed=MANY)
         for order in (np.arange(LENGTH), np.random.default_rng(0).permutation(LENGTH))
     )
     assert np.abs(targets(found) - targets(shuffled))[COUNT // 4 :].max() < 0.01
@@ -366,13 +404,13 @@ def test_names_of_categories_make_no_difference() -> None:
         w0[:, i], w1[i], b1[i] = w0[:, i, turned], w1[i][:, turned], b1[i, turned]
     assert (rows != one_of_each()).any(axis=(0, 1)).all()
     renamed = Weights(*map(jnp.asarray, (w0, b0, w1, b1)))
-    every = EVERY.copy()
-    for i, size in enumerate(CARDINALITIES):
-        every[:, i] = (every[:, i] + 1) % size
-    observed = OBSERVED._replace(rows=jnp.asarray(every))
-    for beliefs in (CHAIN, NEARLY):
-        found = ratios(rows, renamed, beliefs, observed=observed)
-        np.testing.assert_allclose(found, ratios(one_of_each(), beliefs=beliefs), atol=0.05)
+    for beliefs, observed in WAYS:
+        every = (np.asarray(observed.rows) + 1) % np.array(CARDINALITIES)
+        found = ratios(rows, renamed, beliefs, observed=observed._replace(rows=jnp.asarray(every, jnp.uint8)))
+        np.testing.assert_allclose(found, ratios(one_of_each(), beliefs=beliefs, observed=observed), atol=0.05)
+
+
+WAYS = ((CHAIN, OBSERVED), (NEARLY, OBSERVED), (NEARLY, MANY))  # tables, tables of draws, networks
 
 
 @pytest.mark.parametrize("order", [(2, 0, 1), (1, 0, 2)])
@@ -381,7 +419,7 @@ def test_order_of_variables_permutes_the_result(order: tuple[int, ...]) -> None:
     new = list(order)
     w0, b0, w1, b1 = WEIGHTS
     moved = Weights(w0[jnp.array(new)][:, jnp.array(new)], *(each[jnp.array(new)] for each in (b0, w1, b1)))
-    observed = OBSERVED._replace(rows=OBSERVED.rows[:, jnp.array(new)])
-    for beliefs in (CHAIN, NEARLY):
-        found = ratios(one_of_each()[..., new], moved, beliefs[np.ix_(new, new)], observed=observed)
-        np.testing.assert_allclose(found, ratios(one_of_each(), beliefs=beliefs)[:, new], atol=0.05)
+    for beliefs, observed in WAYS:
+        turned = observed._replace(rows=jnp.asarray(observed.rows)[:, jnp.array(new)])
+        found = ratios(one_of_each()[..., new], moved, beliefs[np.ix_(new, new)], observed=turned)
+        np.testing.assert_allclose(found, ratios(one_of_each(), beliefs=beliefs, observed=observed)[:, new], atol=0.05)

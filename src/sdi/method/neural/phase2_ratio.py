@@ -1,8 +1,9 @@
 """Phase 2 of the default: which variables were touched, by the likelihood ratio of a new mechanism to the old one.
 
-The old mechanism is the observed table where the parents are decided and it is small, else the network. A touched
-variable may have a new mechanism on its old parents (a new table where that is small, its network with the last layer
-fitted again where that is not) or none at all (a table without parents). All are weighed alike.
+The old mechanism is the observed table where the parents are decided and it is small; as long as they are in doubt,
+and rows are quickly counted, the table of those drawn parents that predict best; else the network. A touched variable
+may have a new mechanism on its old parents (a new table where that is small, its network with the last layer fitted
+again where that is not) or none at all (a table without parents). All are weighed alike.
 
 Legend: M variables, R rows, H hidden units, N categories, E environments, K draws.
 """
@@ -40,12 +41,12 @@ def likelihood_ratios(
     and variables that are not suspects of an environment get -inf.
     """
     how = (settings.target_configurations, settings.target_steps, settings.target_rate)
-    return _ratios(
-        weights, observed, size, rows, real, probabilities, key, *how, part and (part.columns, part.suspects)
-    )
+    merged = part is None and len(observed.rows) < settings.batch
+    looked_at = part and (part.columns, part.suspects)
+    return _ratios(weights, observed, size, rows, real, probabilities, key, *how, looked_at, merged)
 
 
-@partial(jax.jit, static_argnames=("draws", "steps"))
+@partial(jax.jit, static_argnames=("draws", "steps", "merged"))
 def _ratios(
     weights: Weights,
     observed: Pool,
@@ -58,16 +59,23 @@ def _ratios(
     steps: int,
     rate: float,
     part: tuple[jax.Array, jax.Array] | None,
+    merged: bool,
 ) -> jax.Array:
     m, n = weights.b1.shape
     exists = weights.b1 > NEVER / 2  # [M, N]
     tables = tables_of(probabilities > 0.5, exists.sum(axis=1), n, observed, size)
     doubt = ((probabilities > 0) & (probabilities < 1)).any(axis=1)  # [M]
+    drawn_tables = None
+    if merged:
+        key, to_tables = jax.random.split(key)
+        parents = draw_configurations(to_tables, probabilities, (draws,)) > 0.5  # [K, M, M]
+        by_draw = jax.lax.map(lambda each: tables_of(each, exists.sum(axis=1), n, observed, size), parents)
+        drawn_tables = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), by_draw)  # [M, K, ..]
 
     def of_environment(drawn: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
         rows, real, key = drawn
         seen = jax.nn.one_hot(rows, n).reshape(len(rows), -1)  # [R, M * N]
-        each = (weights, tables, exists, probabilities, doubt, rows.T, jax.random.split(key, m))
+        each = (weights, tables, drawn_tables, exists, probabilities, doubt, rows.T, jax.random.split(key, m))
         return jax.lax.map(lambda own: _ratio(own, rows, real, seen, draws, steps, rate), each)
 
     def of_suspects(drawn: tuple[jax.Array, jax.Array, jax.Array, jax.Array]) -> jax.Array:
@@ -75,7 +83,7 @@ def _ratios(
         keys = jax.random.split(key, m)
 
         def of_suspect(i: jax.Array) -> jax.Array:
-            own = jax.tree.map(lambda leaf: leaf[i], (narrowed, tables, exists, chances, doubt, rows.T, keys))
+            own = jax.tree.map(lambda leaf: leaf[i], (narrowed, tables, None, exists, chances, doubt, rows.T, keys))
             seen = jax.nn.one_hot(rows[:, columns[i]], n).reshape(len(rows), -1)  # [R, K * N]
             return _ratio(own, rows, real, seen, draws, steps, rate)
 
@@ -93,8 +101,12 @@ def _ratio(
     network: Any, rows: jax.Array, real: jax.Array, seen: jax.Array, draws: int, steps: int, rate: float
 ) -> jax.Array:
     """Of one variable in one environment, whose rows the network has `seen` as one-hot codes of its inputs."""
-    own, table, exists, chances, doubt, values, key = network
+    own, table, drawn, exists, chances, doubt, values, key = network
     n = len(exists)
+    if drawn is not None:
+        tabled = doubt & drawn.fits.all()
+        table = jax.lax.cond(tabled, lambda: _best_table(drawn, exists, rows, values, real), lambda: table)
+        doubt = doubt & ~tabled
     mask = _best_parents(own, seen, values, real, chances, doubt, key, draws)
     hidden = _hidden(own, seen, mask)
     as_it_was = _fit(own.w1, own.b1, hidden, jax.nn.one_hot(values, n), real)
@@ -142,6 +154,13 @@ def _best_parents(
         return drawn[jnp.argmax(fit)]
 
     return jax.lax.cond(doubt, best, lambda: (chances > 0.5).astype(jnp.float32))
+
+
+def _best_table(drawn: Tables, exists: jax.Array, rows: jax.Array, values: jax.Array, real: jax.Array) -> Tables:
+    """The same by tables of the draws: that of the parents under which the variable is predicted best here."""
+    now = jax.lax.map(lambda stride: count(rows, values, stride, real, len(exists)), drawn.stride)  # [K, T, N]
+    best = jnp.argmax(log_marginal(now, drawn.counts, exists))
+    return jax.tree.map(lambda leaf: leaf[best], drawn)
 
 
 def _tabled(
