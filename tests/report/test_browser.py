@@ -201,7 +201,7 @@ def test_edges_below_one_half_and_those_of_cycles_look_different(open_page: Open
     style = "found => found.map(e => getComputedStyle(e.querySelector('.line')).strokeDasharray)"
     dashes = opened.page.locator("svg g.edge[data-cause]:visible").evaluate_all(style)
     assert len(set(dashes)) == 3
-    assert "closed a cycle" in (opened.page.locator("#key").text_content() or "")
+    assert "not together with the others" in (opened.page.locator("#key").text_content() or "")
 
 
 def test_belief_just_above_one_half_is_in_the_graph_that_is_shown(open_page: Open, make: Maker) -> None:

@@ -133,7 +133,7 @@ function pointAtEdge(cause, effect) {
     el("p", null, "The other way round ", two(back)),
     data.shares && el("p", null, `In ${refits(cause, effect)} refits on resampled rows`) || "",
     { weak: el("p", null, "Not in the graph: no more probable than one half."),
-      removed: el("p", null, "Not in the graph: beside edges that are more probable it would close a cycle."),
+      removed: el("p", null, "Not in the graph: it does not go together with the others, mostly because it would close a cycle."),
       kept: "" }[kindOf(cause, effect)]);
 }
 
@@ -212,7 +212,7 @@ function startGraph() {
   const sample = (kind) => svg("svg", { width: 44, height: 12, "aria-hidden": "true" }, svg("g", { class: `edge ${kind}` },
     svg("path", { class: "line", d: "M0 6 H38", "stroke-width": 2.2, "marker-end": `url(#head-${kind})` })));
   const keys = [[sample("kept"), "in the graph; the thicker, the more probable"], [sample("weak"), "not in the graph, one half or less"]];
-  if (data.removed.length) keys.push([sample("removed"), "taken out because it closed a cycle"]);
+  if (data.removed.length) keys.push([sample("removed"), "probable, but not together with the others"]);
   if (data.touched.some((list) => list.length))
     keys.push([svg("svg", { width: 9, height: 12, "aria-hidden": "true" }, svg("g", { class: "node" }, svg("path", { class: "bolt", d: BOLT }))),
       "touched in the environments named"]);
