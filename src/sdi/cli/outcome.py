@@ -44,7 +44,8 @@ def _graph_lines(graph: Mapping[str, Any], refits: int) -> Iterator[str]:
     if not graph["edges"]:
         yield "no edge: none has a probability above one half"
     for edge in graph["removed"]:
-        yield f"left out, as it does not go together with the others: {edge['cause']} -> {edge['effect']} {edge['probability']:.2f}"
+        which = f"{edge['cause']} -> {edge['effect']} {edge['probability']:.2f}"
+        yield f"left out, as it does not go together with the others: {which}"
 
 
 def _target_lines(found: Discovery) -> Iterator[str]:
