@@ -200,7 +200,7 @@ class _Variable:
         _, b0, w1, b1 = self.network
         categories = self.value.shape[1]
         hidden = np.broadcast_to(hidden + b0, (len(self.value), len(b0)))
-        logits = np.where(hidden > 0, hidden, SLOPE * hidden) @ w1[:, :categories] + b1[:categories]
+        logits = np.maximum(hidden, SLOPE * hidden) @ w1[:, :categories] + b1[:categories]
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
