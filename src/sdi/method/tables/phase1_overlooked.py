@@ -63,18 +63,16 @@ def stand_ins(
     A function of two causes tells as much about what they do together as both of them. Beside it a third cause adds
     nothing, though beside the two it may add more than anything.
     """
-    now = family.members[:, :] == parents[list(family.candidates)]
-    s = int(np.argmax(now.all(axis=1)))
+    s = int(np.argmax((family.members == parents[list(family.candidates)]).all(axis=1)))
     place = {each: t for t, each in enumerate(family.sets)}
     found: list[tuple[tuple[int, ...], float]] = []
-    for t in np.argsort(-weights).tolist():
+    for t in np.argsort(-weights, kind="stable").tolist():
         if weights[t] < weights[s] - ALIKE or len(found) == STAND_INS:
             break
-        rest = place.get(tuple(k for k in family.sets[s] if k in family.sets[t]))
-        if rest not in (s, t) and (rest is None or weights[rest] < weights[s] - CLEAR):
-            found.append(
-                (tuple(family.candidates[k] for k in family.sets[t]), float(max(weights[s] - weights[t], 0.0)))
-            )
+        shared = place.get(tuple(k for k in family.sets[s] if k in family.sets[t]))
+        if shared not in (s, t) and (shared is None or weights[shared] < weights[s] - CLEAR):
+            others = tuple(family.candidates[k] for k in family.sets[t])
+            found.append((others, max(float(weights[s] - weights[t]), 0.0)))
     return found
 
 
