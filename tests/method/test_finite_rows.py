@@ -145,9 +145,9 @@ def test_what_networks_leave_is_asked_once_they_are_ripe(
     """Of 300 rows left alone and 30 of each environment, each with what was found to be touched there."""
     samples = []
 
-    def ask(weights: Any, sample: Any, *others: Any) -> Any:
+    def ask(networks: Any, sample: Any, *others: Any) -> Any:
         samples.append(sample)
-        return original(weights, sample, *others)
+        return original(networks, sample, *others)
 
     original = phases.ask
     monkeypatch.setattr(phases, "ask", ask)

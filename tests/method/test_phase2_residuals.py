@@ -9,7 +9,17 @@ from scipy.stats import multivariate_normal
 
 from sdi.method.neural import phase2_residuals
 from sdi.method.neural.learner import Weights
-from sdi.method.neural.phase2_residuals import VARIANCES, Left, Sample, _effect, _evidence, _turn, ask, left_over
+from sdi.method.neural.phase2_residuals import (
+    VARIANCES,
+    Left,
+    Networks,
+    Sample,
+    _effect,
+    _evidence,
+    _turn,
+    ask,
+    left_over,
+)
 
 Numbers = NDArray[np.floating]
 HIDDEN = 8
@@ -80,7 +90,8 @@ def asked(sample: Sample, cardinalities: tuple[int, ...], parents: Any = None, p
     believed = np.zeros((m, m), bool) if parents is None else np.asarray(parents, bool)
     untouched = sample.rows[sample.environment == 0]
     weights = ignorant(cardinalities, untouched)
-    return left_over(weights, sample, cardinalities, believed, ~np.eye(m, dtype=bool), np.full((m, m), price))
+    networks = Networks(weights, cardinalities, believed, np.full((m, m), price))
+    return left_over(networks, sample, ~np.eye(m, dtype=bool))
 
 
 def chain(count: int, rng: np.random.Generator, strength: float = 0.6, uniform: int | None = None) -> Numbers:
@@ -189,7 +200,7 @@ def test_only_what_is_asked_is_answered() -> None:
     question = np.zeros((3, 3), bool)
     question[1, 0] = True
     left = left_over(
-        ignorant((4,) * 3, sample.rows), sample, (4,) * 3, np.zeros((3, 3), bool), question, np.ones((3, 3))
+        Networks(ignorant((4,) * 3, sample.rows), (4,) * 3, np.zeros((3, 3), bool), np.ones((3, 3))), sample, question
     )
     assert (left.apart > 0).sum() == 1
     np.testing.assert_array_equal(left.asked, question)
@@ -212,15 +223,15 @@ def test_what_some_rows_say_faintly_is_asked_of_all(monkeypatch: pytest.MonkeyPa
     rng = np.random.default_rng(12)
     rows = chain(6_000, rng, strength=0.6)
     rows[:, 2] = np.where(rng.random(6_000) < 0.5, rng.integers(0, 4, 6_000), rows[:, 2])
-    sample, weights = left_alone(rows), ignorant((4,) * 3, rows)
-    given = (4,) * 3, np.zeros((3, 3), bool), ~np.eye(3, dtype=bool), np.ones((3, 3))
+    sample, question = left_alone(rows), ~np.eye(3, dtype=bool)
+    networks = Networks(ignorant((4,) * 3, rows), (4,) * 3, np.zeros((3, 3), bool), np.ones((3, 3)))
     monkeypatch.setattr(phase2_residuals, "MOST_ROWS", 2_000)
-    some = left_over(weights, sample.at_most(2_000, np.random.default_rng(5)), *given)
-    whole = left_over(weights, sample, *given)
-    found = ask(weights, sample, *given, np.random.default_rng(5))
+    some = left_over(networks, sample.at_most(2_000, np.random.default_rng(5)), question)
+    whole = left_over(networks, sample, question)
+    found = ask(networks, sample, question, np.random.default_rng(5))
     assert 2.0 < some.apart[2, 1] < 30 < some.apart[1, 0]
     assert some.apart[2, 0] < 2.0
     assert found.apart[2, 1] == pytest.approx(whole.apart[2, 1])
     assert found.apart[1, 2] == pytest.approx(whole.apart[1, 2]), "and the other way round"
     assert (found.apart[1, 0], found.apart[2, 0]) == (some.apart[1, 0], some.apart[2, 0])
-    np.testing.assert_array_equal(found.asked, given[2])
+    np.testing.assert_array_equal(found.asked, question)

@@ -51,6 +51,19 @@ class Sample(NamedTuple):
         return Sample(self.rows[chosen], self.copies[chosen], self.environment[chosen], self.touched[chosen])
 
 
+class Networks(NamedTuple):
+    """What is asked: networks, and the parents that each of them is believed to have.
+
+    An environment that touched the cause says no more for it than the `price` of the effect as a parent of the new
+    mechanism, which would explain it just as well.
+    """
+
+    weights: Weights
+    cardinalities: tuple[int, ...]
+    parents: BoolMatrix  # [M, M]
+    price: NDArray[np.floating]  # [M, M]
+
+
 class Left(NamedTuple):
     """Nats for edges ``[M, M]`` in what networks have left."""
 
@@ -59,50 +72,32 @@ class Left(NamedTuple):
     asked: BoolMatrix | jax.Array  # the others were not looked at
 
 
-def ask(
-    weights: Weights,
-    sample: Sample,
-    cardinalities: tuple[int, ...],
-    parents: BoolMatrix,
-    asked: BoolMatrix,
-    price: NDArray[np.floating],
-    rng: np.random.Generator,
-) -> Left:
-    """What speaks for every edge that is `asked` about, as `left_over` has it: in some of many rows, and where it is
-    faint there in all of them."""
-    some = sample.at_most(MOST_ROWS, rng)
-    found = left_over(weights, some, cardinalities, parents, asked, price)
-    faint = asked & (found.apart > FAINT[0]) & (found.apart < FAINT[1])
-    if len(some.rows) == len(sample.rows) or not faint.any():
-        return found
-    faint = (faint | faint.T) & asked
-    whole = left_over(weights, sample, cardinalities, parents, faint, price)
-    return Left(np.where(faint, whole.apart, found.apart), np.where(faint, whole.touched, found.touched), asked)
-
-
 def nothing_asked(size: int) -> Left:
     nothing = np.zeros((size, size), np.float32)
     return Left(nothing, nothing, nothing > 0)
 
 
-def left_over(
-    weights: Weights,
-    sample: Sample,
-    cardinalities: tuple[int, ...],
-    parents: BoolMatrix,
-    asked: BoolMatrix,
-    price: NDArray[np.floating],
-) -> Left:
-    """What speaks for every edge that is `asked` about, given the other `parents` that are believed.
+def ask(networks: Networks, sample: Sample, asked: BoolMatrix, rng: np.random.Generator) -> Left:
+    """What speaks for every edge that is `asked` about, as `left_over` has it: in some of many rows, and where it is
+    faint there in all of them."""
+    some = sample.at_most(MOST_ROWS, rng)
+    found = left_over(networks, some, asked)
+    faint = asked & (found.apart > FAINT[0]) & (found.apart < FAINT[1])
+    if len(some.rows) == len(sample.rows) or not faint.any():
+        return found
+    faint = (faint | faint.T) & asked
+    whole = left_over(networks, sample, faint)
+    return Left(np.where(faint, whole.apart, found.apart), np.where(faint, whole.touched, found.touched), asked)
 
-    An environment that touched the cause says no more for it than the `price` ``[M, M]`` of the effect as a parent of
-    the new mechanism, which would explain it just as well.
-    """
+
+def left_over(networks: Networks, sample: Sample, asked: BoolMatrix) -> Left:
+    """What speaks for every edge that is `asked` about, given the other parents that are believed."""
+    weights, cardinalities, parents, price = networks
     apart, touched = np.zeros((2, *asked.shape), np.float32)
     columns = _Columns(sample, cardinalities)
-    networks = [tuple(np.asarray(each)[i] for each in weights) for i in range(len(parents))]
+    each = [tuple(np.asarray(leaf)[i] for leaf in weights) for i in range(len(parents))]
     for i in np.flatnonzero(asked.any(axis=1)):
-        variable = _Variable(int(i), networks[i], columns, parents[i])
+        variable = _Variable(int(i), each[i], columns, parents[i])
         for j in np.flatnonzero(asked[i]):
             apart[i, j], touched[i, j] = variable.edge_from(int(j), float(price[i, j]))
     return Left(apart, touched, asked)

@@ -7,7 +7,7 @@ import numpy as np
 from sdi.method.neural.batches import Pool
 from sdi.method.neural.candidates import Part, looked_at
 from sdi.method.neural.phase2_gains import gains, gains_by_network
-from sdi.method.neural.phase2_residuals import Sample, ask, nothing_asked
+from sdi.method.neural.phase2_residuals import Networks, Sample, ask, nothing_asked
 from sdi.method.neural.phase2_targets import find_targets
 from sdi.method.neural.phase3_evidence import Weighed, follow, in_doubt, price_of
 from sdi.method.neural.scene import Learnt, Scene, declared
@@ -52,7 +52,8 @@ def weigh(
         sample = _sample(observed, size, rows, real, touched)
         asked = np.asarray(clamp.open & in_doubt(structure, settings))
         believed = np.asarray(probabilities > 0.5)
-        left = ask(weights, sample, world.cardinalities, believed, asked, np.asarray(price_of(free, settings)), rng)
+        networks = Networks(weights, world.cardinalities, believed, np.asarray(price_of(free, settings)))
+        left = ask(networks, sample, asked, rng)
     structure = follow(
         *(structure, worth, touched, probabilities, share, free, clamp, to_order, settings, fresh, looked, left)
     )
