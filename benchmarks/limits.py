@@ -131,6 +131,7 @@ def report_learnt(name: str, world_name: str, seed: int, errors: str, hamming: i
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="1-5", type=seeds_of)
+    parser.add_argument("--worlds", nargs="*", help="these alone")
     parser.add_argument("--learnt", action="store_true", help="by one who has to learn mechanisms")
     options = parser.parse_args()
     latest = {
@@ -142,7 +143,11 @@ def main() -> None:
     for name, world in CASES:
         for seed in options.seeds:
             row = latest.get((name, world, seed))
-            if row is None or (options.learnt and (not row["errors"] or world == "barley")):
+            if (
+                row is None
+                or (options.worlds and world not in options.worlds)
+                or (options.learnt and (not row["errors"] or world == "barley"))
+            ):
                 continue
             line = report_learnt if options.learnt else report
             print(line(name, world, seed, row["errors"], int(row["hamming"])), flush=True)
