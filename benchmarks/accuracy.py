@@ -211,7 +211,8 @@ def one(name: str, row: Row, world: str, seed: int) -> dict[str, Any]:
     parents = np.asarray(info.probabilities) > 0.5
     truth = simulated.graph.parents
     wrong = [
-        f"{given.names[j]}->{given.names[i]}" + ("+" if parents[i, j] else f"-{strength(simulated, i, j, seed):.4f}")
+        f"{given.names[j]}->{given.names[i]}"
+        + ("+" if parents[i, j] else f"-{max(strength(simulated, i, j, seed), 0.0):.4f}")
         for i, j in np.argwhere(parents != truth)
     ]
     return {

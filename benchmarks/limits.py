@@ -76,7 +76,8 @@ def missed(world: SimulatedWorld, errors: str) -> list[tuple[int, int]]:
     """The true edges among the `errors` of a raw row ``(child, cause)``."""
     place = {name: k for k, name in enumerate(world.names)}
     pairs = [tuple(each.split("->")) for each in errors.split() if not each.endswith("+")]
-    return [(place[effect.rsplit("-", 1)[0]], place[cause]) for cause, effect in pairs]
+    # The strength stands behind the effect, and one of nothing may have been written as minus nothing.
+    return [(place[effect.rsplit("-", 1)[0].rstrip("-")], place[cause]) for cause, effect in pairs]
 
 
 def report(name: str, world_name: str, seed: int, errors: str, hamming: int) -> str:
