@@ -1,7 +1,7 @@
 """What no method could tell: for worlds of 25 variables and barley, what rows say to one who knows every mechanism.
 
     python benchmarks/limits.py | tee benchmarks/results/limits.txt
-    python benchmarks/limits.py --learnt | tee benchmarks/results/limits_learnt.txt   # a minute or two for each line
+    python benchmarks/limits.py --learnt --worlds chain25 collider25 full25 | tee benchmarks/results/limits_learnt.txt
 
 Which way an edge goes can only be told by environments that touched one of its ends, unless turning it shows in what
 goes together elsewhere. Here the true edge is compared with the turned one, each with the very mechanisms that the
