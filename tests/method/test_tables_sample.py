@@ -1,6 +1,8 @@
 """Sampling: a walk keeps every rule at every step, each move leaves the posterior as it is, a search finds its top."""
 
+import gc
 import itertools
+import weakref
 from functools import cache
 from typing import Any
 
@@ -14,6 +16,7 @@ from test_tables_exact import Extending, all_dags, marginal, orders_of, own_marg
 from sdi.graphs import BoolMatrix, find_cycle
 from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
+from sdi.method.tables import phase3_sample
 from sdi.method.tables.phase1_count import make_block
 from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.phase3_search import cool
@@ -449,3 +452,28 @@ def test_search_finds_the_highest_of_all_graphs_and_targets(seed: int, strengths
         cool(walk)
         assert walk.coldness == 1.0
     assert max(walk.score for walk in walks) == pytest.approx(best_of_all(problem), abs=1e-6)
+
+
+def test_any_two_seldom_change_places_where_tables_are_large() -> None:
+    problem = make_problem()
+    walk = start(problem)
+    before = walk.rng.bit_generator.state
+    assert {walk._any_pairs() for _ in range(100)} == {1}
+    assert walk.rng.bit_generator.state == before
+    problem.cells = 10.0 * phase3_sample.SMALL
+    assert np.mean([walk._any_pairs() for _ in range(4000)]) == pytest.approx(0.1, abs=0.02)
+
+
+def test_nothing_is_left_of_a_posterior_that_nobody_needs_any_more() -> None:
+    """Nobody has to look for circles: arrays of gigabytes do not count as much for those who do."""
+    gc.collect()
+    gc.disable()
+    try:
+        problem = make_problem()
+        walk = start(problem)
+        walk.sweep()
+        left = [weakref.ref(each) for each in (problem, problem._shelf, problem.scores[0][0])]
+        del problem, walk
+        assert [each() for each in left] == [None] * 3
+    finally:
+        gc.enable()

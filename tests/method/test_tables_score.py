@@ -169,7 +169,7 @@ def test_scores_of_all_variables_share_a_shelf_that_is_still_empty() -> None:
     for each in both:
         each(frozenset({1}))
     owners = {name[0] for name in shared._things}
-    assert owners == set(both)
+    assert owners == {each.owner for each in both}
 
 
 def test_counts_that_are_given_are_used() -> None:

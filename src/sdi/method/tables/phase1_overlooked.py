@@ -29,12 +29,12 @@ def overlooked(
     clamp: Clamp,
     turn: int,
     least: float,
-    weights: Callable[[int], NDArray[np.float64]],
+    weights: Callable[[int], NDArray[np.float64]] | None = None,
 ) -> list[int]:
     """Variables with a likely parent that is no candidate: a child, or one that adds more than `least` nats to the
     parents there are. And those with a candidate that clearly adds to them, if nobody has looked at it beside them.
 
-    Whoever adds to other parents that are nearly as good counts too; `weights` has what each set is worth ``[S]``.
+    Whoever adds to other parents that are nearly as good counts too, if `weights` has what each set is worth ``[S]``.
     In their `gains` those that add come first from now on, those of the latest turn before earlier ones.
     """
     found = []
@@ -42,7 +42,7 @@ def overlooked(
         beside = screen.gains(i, tuple(np.flatnonzero(parents[i]).tolist()), touched[:, i])
         beside[~clamp.open[i]] = -np.inf
         unseen = _clearly_missing(family, parents[i], beside)
-        for others, behind in stand_ins(family, parents[i], weights(i)):
+        for others, behind in stand_ins(family, parents[i], weights(i)) if weights else ():
             more = screen.gains(i, others, touched[:, i]) - behind
             beside = np.where(clamp.open[i] & ~parents[i], np.maximum(beside, more), beside)
         beside[list(family.candidates)] = -np.inf

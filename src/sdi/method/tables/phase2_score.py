@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sdi.method.tables.phase1_count import Block, Counts, Family
 from sdi.method.tables.phase2_likelihood import Bdeu, Likelihood, Prior, Vector
-from sdi.method.tables.shelf import Shelf
+from sdi.method.tables.shelf import Shelf, new_owner
 
 Touched: TypeAlias = frozenset[int]  # environments in which one variable was touched
 LIKELY = 0.25  # an edge beforehand, at most: with few variables a weak prior would let chance decide
@@ -50,40 +50,40 @@ class Scores:
         shared: Vector | None = None,
         shelf: Shelf | None = None,
     ) -> None:
-        self.family, self.block, self.prior = family, block, prior
+        self.family, self.block, self.prior, self.owner = family, block, prior, new_owner()
         self._shared, self._shelf = shared, Shelf() if shelf is None else shelf  # one without things is no less one
         if counts is not None:
-            self._shelf.put((self, "counts"), counts)
+            self._shelf.put((self.owner, "counts"), counts)
 
     def __call__(self, touched: Touched) -> Vector:
         """Log marginal likelihood of the block's rows of this variable under each parent set ``[S]``."""
         if not touched and self._shared is not None:
             return self._shared
-        return self._shelf.get((self, touched), lambda: self._scored(touched))
+        return self._shelf.get((self.owner, touched), lambda: self._scored(touched))
 
     def _scored(self, touched: Touched) -> Vector:
         pooled, own = self._counts().copy(), np.zeros(len(self.family.sets))
         for e in sorted(touched):
-            cells, counts, score = self._shelf.get((self, e), lambda e=e: self._apart(e))  # type: ignore[misc]
+            cells, counts, score = self._shelf.get((self.owner, e), lambda e=e: self._apart(e))  # type: ignore[misc]
             pooled[cells] -= counts
             own = own + score
         return self._likelihood()(pooled) + own
 
     def _apart(self, environment: int) -> tuple[NDArray[np.intp], Counts, Vector]:
         """Cells that were seen in one environment, their counts, and the score of tables of its own."""
-        alone = self._shelf.get((self, "own"), lambda: Bdeu(replace(self.family), own_size(self.prior.sizes[0])))
+        alone = self._shelf.get((self.owner, "own"), lambda: Bdeu(replace(self.family), own_size(self.prior.sizes[0])))
         counts = alone.family.count(self.block, self.block.part(environment))
         soft = alone(counts)
         cells = np.flatnonzero(counts)
         return cells, counts[cells], own_table(soft, float(soft[0]))
 
     def _counts(self) -> Counts:
-        return self._shelf.get((self, "counts"), lambda: self.family.count(self.block))
+        return self._shelf.get((self.owner, "counts"), lambda: self.family.count(self.block))
 
     def _likelihood(self) -> Likelihood:
         """It has the family to itself: what that has worked out about its tables goes when it goes."""
         return self._shelf.get(
-            (self, "likelihood"), lambda: Likelihood(replace(self.family), self.prior, self._counts())
+            (self.owner, "likelihood"), lambda: Likelihood(replace(self.family), self.prior, self._counts())
         )
 
 

@@ -15,6 +15,7 @@ from sdi.method.tables.problem import Problem
 Array = NDArray[np.float64]
 TINY = 1e-300  # in place of no chance at all
 FAINT = 1e-100  # chances beside the best that are still exact
+REMEMBERED = 32  # answers to what a variable may choose from: walks that are cold ask the same over and over
 
 
 class Place(NamedTuple):
@@ -44,6 +45,7 @@ class Odds(NamedTuple):
     coldness: float
     top: float  # the highest
     chances: Array  # beside it [S]
+    among: dict[tuple[int, int], tuple[Array, float]]  # the same without some candidates and with others, as bits
 
 
 class Ceiling(NamedTuple):
@@ -164,7 +166,7 @@ class Standing:
             return known
         weights = self._weights[i] * self.coldness
         top = float(weights.max())
-        self._odds[i] = Odds(self._weights[i], self.coldness, top, np.exp(weights - top))
+        self._odds[i] = Odds(self._weights[i], self.coldness, top, np.exp(weights - top), {})
         return self._odds[i]
 
     def _ceiling(self, i: int) -> Ceiling:
@@ -181,10 +183,19 @@ class Standing:
         `member` ``[S]``, all zero if there is none, and the log weight of a chance of one."""
         if forbidden is None:
             forbidden = self.problem.local_mask(i, self.below(i))
-        odds, masks = self._odds_of(i), self.problem.families[i].masks
+        odds = self._odds_of(i)
         needed = 0 if member is None else self.problem.local_mask(i, 1 << member)
         if not forbidden and not needed:
             return odds.chances, odds.top
+        known = odds.among.get((forbidden, needed))
+        if known is None:
+            if len(odds.among) == REMEMBERED:
+                odds.among.clear()
+            known = odds.among[forbidden, needed] = self._among(i, odds, forbidden, needed)
+        return known
+
+    def _among(self, i: int, odds: Odds, forbidden: int, needed: int) -> tuple[Array, float]:
+        masks = self.problem.families[i].masks
         if forbidden & needed:
             return np.zeros(len(masks)), -np.inf
         fits = masks & np.uint64(forbidden | needed) == np.uint64(needed)

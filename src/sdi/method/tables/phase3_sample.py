@@ -19,6 +19,7 @@ from sdi.method.tables.problem import Problem
 
 Cell = tuple[int, int]  # a block and one of its environments
 UPHILL = 1e-9  # nats
+SMALL = 5_000  # cells of all tables of a variable: if there are more, any two seldom change places, for that is dear
 CONFUSED = -10.0  # nats for "touched" below which it is not likely that two targets should change places
 
 
@@ -53,7 +54,7 @@ class Walk(Standing):
             probabilities[i, list(self.problem.families[i].candidates)] = self.draw_parents(i)
             self.reverse()
         self.draw_targets()
-        for pairs, often in ((self.likely, max(2, size // 16)), (self.problem.pairs, max(1, size // 64))):
+        for pairs, often in ((self.likely, max(2, size // 16)), (self.problem.pairs, self._any_pairs())):
             for k in self.rng.integers(len(pairs), size=often).tolist() if pairs else ():
                 i, j = pairs[k]
                 cells = self.differing(i, j)
@@ -171,6 +172,12 @@ class Walk(Standing):
         return bool(causes) and self._rearrange([(i, sum(1 << j for j in causes)), *((j, 0) for j in causes), (i, 0)])
 
     # ---------------------------------------------------------------------------------------------- their parts
+
+    def _any_pairs(self) -> int:
+        """How many pairs, likely or not, change places in a sweep: hardly one ever does, and to see that all their
+        tables are weighed again. Drawn, where tables are large; nothing of where the walk is enters."""
+        often = max(1, len(self.choice) // 64) * min(1.0, SMALL / self.problem.cells)
+        return int(often) if often.is_integer() else int(often + self.rng.random())
 
     def _rearrange(self, steps: Iterable[tuple[int, int]]) -> bool:
         """The best parents for one variable after another, each time but for some, as bits; back if not higher."""

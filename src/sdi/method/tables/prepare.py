@@ -16,7 +16,7 @@ from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
 from sdi.method.tables.phase2_score import Scores, prior_odds
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import BACK, SAME, search, together
+from sdi.method.tables.phase3_search import SAME, search, together
 from sdi.method.tables.problem import Problem
 from sdi.method.tables.shelf import Shelf
 from sdi.worlds.world import Target
@@ -26,7 +26,8 @@ CANDIDATES = 8  # for each variable of a larger world
 SETS = 60  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
 HOPELESS, HASTY = 10.0, 6.0  # nats below a subset: such a set is not considered, with few variables and many ...
 CRUEL, MERCIFUL = 25.0, 150.0  # ... under BDeu alone, to which rows of touched environments may hide a true parent
-ROUNDS = 3  # times that candidates are chosen, ...
+ROUNDS, BRIEF = 3, 2  # times that candidates are chosen, among many variables and fewer, ...
+PARENTS = 2  # ... in the first look with so many parents at most, then with one more each time, ...
 SEARCHES = 4  # ... each time after so many searches at most: the graph only has to be roughly right
 LONG, IN_VAIN = 24, 6  # then so many at most, fewer if so many in a row add nothing; ...
 MORE = 3, 6  # ... and, as long as other candidates lead further up, once more after these and so many, ...
@@ -77,7 +78,7 @@ def prepare(
     size = len(cardinalities)
     priors = [prior_of(block, cardinalities, settings.sample_size, settings.strengths) for block in blocks]
     choice = _Choice(blocks, priors, targets, clamp, settings)
-    considered = [choice.weigh(i, choice.alone[i]) for i in range(size)]
+    considered = [choice.weigh(i, choice.alone[i], rough=size > FEW and PARENTS) for i in range(size)]
     problem = choice.problem(considered)
     tops = [Top(clamp.value > 0.5, problem.no_targets())]
     if size > FEW:
@@ -112,25 +113,30 @@ class _Choice:
         cardinalities = tuple(len(each) for each in priors[0].shares)
         self.size = len(cardinalities)
         self.limits = limits_of(self.size, settings)
+        self.rounds = BRIEF if self.size <= AGAIN else ROUNDS
         self.shelf = Shelf()
         self.screen = Screen(blocks[0], cardinalities, priors[0])
         self.alone = [self.screen.gains(i) for i in range(self.size)]
 
     def weigh(
-        self, i: int, gains: NDArray[np.float64], graphs: Sequence[BoolMatrix] = (), spare: int = SPARE
+        self, i: int, gains: NDArray[np.float64], graphs: Sequence[BoolMatrix] = (), spare: int = SPARE, rough: int = 0
     ) -> Weighed:
-        """Candidates are parents and effects in these graphs, for edges may be turned, and others that tell most."""
+        """Candidates are parents and effects in these graphs, for edges may be turned, and others that tell most.
+
+        If this is `rough`, sets of more than so many are not looked at.
+        """
         near = np.zeros(self.size, bool)
         for parents in graphs:
             near |= parents[i] | parents[:, i]
         most = self.size if self.size <= FEW else max(CANDIDATES, int(near.sum()) + spare)
         present = [np.flatnonzero(parents[i]).tolist() for parents in graphs]
-        given = self.blocks, self.priors, self.clamp, self.limits, self.shelf
+        limits = self.limits._replace(parents=min(rough, self.limits.parents)) if rough else self.limits
+        given = self.blocks, self.priors, self.clamp, limits, self.shelf
         return _weigh(i, gains, near, most, *given, present)
 
     def problem(self, considered: Sequence[Weighed]) -> Problem:
         made = assemble(self.blocks, self.priors, considered, self.targets, self.clamp, self.settings, self.shelf)
-        self.shelf.clear(but=[made, *(scores for each in considered for scores in each.scores)])
+        self.shelf.clear(but=[made.owner, *(scores.owner for each in considered for scores in each.scores)])
         return made
 
     def best(
@@ -162,16 +168,17 @@ class _Choice:
         place that is `known` from elsewhere."""
         gains, problem = [each.copy() for each in self.alone], self.problem(considered)
         tops, score, agreed = [start], -np.inf, False
-        long = IN_VAIN, LONG if self.size <= AGAIN else FEWER
-        for turn, (idle, most) in enumerate([(1, SEARCHES)] * ROUNDS + [long] + [MORE] * FURTHER):
-            by = rng if turn < ROUNDS else later
-            found = search(problem, by, Walk(problem, *tops[0], by) if turn else None, idle, most, afresh=False)
+        long, rounds = (IN_VAIN, LONG if self.size <= AGAIN else FEWER), self.rounds
+        for turn, (idle, most) in enumerate([(1, SEARCHES)] * rounds + [long] + [MORE] * FURTHER):
+            by = rng if turn < rounds else later
+            here = Walk(problem, *tops[0], by) if turn else None
+            found, came_back = search(problem, by, here, idle, most, afresh=False)
             high = [Top(each.parents, each.touched) for each in found if each.score > found[0].score - NEAR]
-            tops, before, score = [*high, *(tops[1:] if turn > ROUNDS else [])], score, found[0].score
-            if (turn > ROUNDS and score < before + SAME) or (known and _same(tops[0], known)):
+            tops, before, score = [*high, *(tops[1:] if turn > rounds else [])], score, found[0].score
+            if (turn > rounds and score < before + SAME) or (known and _same(tops[0], known)):
                 break
-            if turn == ROUNDS:
-                agreed = any(each.score > score - SAME for each in found[1:][BACK])
+            if turn == rounds:
+                agreed = came_back
             self._choose_anew(problem, considered, tops[0], gains, turn)
             problem = self.problem(considered)
         return _Climbed(problem, considered, tops, agreed)
@@ -185,12 +192,13 @@ class _Choice:
         graph is roughly right all have more candidates: where it is wrong, true causes tell nothing beside others that
         stand in for them.
         """
-        families, wide = [each.family for each in considered], turn >= ROUNDS - 1
+        families, wide = [each.family for each in considered], turn >= self.rounds - 1
         least = -prior_odds(self.size, self.settings.expected_parents)
         given = self.screen, families, top.parents, top.touched[0], gains, self.clamp, turn, least
-        some = overlooked(*given, lambda i: problem.weights(i, top.touched))
-        for i in range(self.size) if turn == ROUNDS - 1 else some:
-            considered[i] = self.weigh(i, gains[i], [top.parents], CANDIDATES if wide else SPARE)
+        some = overlooked(*given, (lambda i: problem.weights(i, top.touched)) if wide else None)
+        for i in range(self.size) if turn == self.rounds - 1 else some:
+            spare, rough = (CANDIDATES, 0) if wide else (SPARE, PARENTS + turn + 1)
+            considered[i] = self.weigh(i, gains[i], [top.parents], spare, rough)
 
 
 def _same(one: Top, other: Top) -> bool:

@@ -11,7 +11,7 @@ from sdi.method.tables.phase1_count import Block, Family
 from sdi.method.tables.phase2_likelihood import Prior, Vector
 from sdi.method.tables.phase2_score import Scores, prior_odds, set_priors
 from sdi.method.tables.phase2_targets import Tables, environment_tables, touch_ratios
-from sdi.method.tables.shelf import Shelf
+from sdi.method.tables.shelf import Shelf, new_owner
 from sdi.worlds.world import Target
 
 
@@ -32,8 +32,9 @@ class Problem:
         shelf: Shelf,
     ) -> None:
         self.blocks, self.families, self.scores, self.clamp = blocks, families, scores, clamp
-        self.priors, self.several, self._shelf = priors, several, shelf
+        self.priors, self.several, self._shelf, self.owner = priors, several, shelf, new_owner()
         size = len(families)
+        self.cells = sum(int(family.first_cell[-1]) for family in families) * len(blocks) / size  # of a variable
         self._odds = prior_odds(size, expected_parents)
         self._target_odds = -np.log(size) if several else 0.0
         required = clamp.value > 0.5
@@ -60,7 +61,11 @@ class Problem:
 
     def local_mask(self, i: int, variables: int) -> int:
         """Bits of variables as bits of the candidates of i."""
-        return sum(local for bit, local in self._bits[i] if variables & bit)
+        found = 0
+        for bit, local in self._bits[i]:
+            if variables & bit:
+                found |= local
+        return found
 
     def weights(self, i: int, touched: Sequence[BoolMatrix]) -> Vector:
         """Log posterior of each parent set of i, up to a constant ``[S]``."""
@@ -71,12 +76,12 @@ class Problem:
 
     def ratios(self, b: int, i: int, s: int, touched: NDArray[np.bool_]) -> Vector:
         """Nats for "i was touched in e" in block b, the other environments being as `touched` says ``[E]``."""
-        name = (self, b, i, s, touched.tobytes())
+        name = (self.owner, b, i, s, touched.tobytes())
         return self._shelf.get(name, lambda: touch_ratios(self._tables(b, i, s), touched))
 
     def _tables(self, b: int, i: int, s: int) -> Tables:
         given = self.families[i].order(s), self.families[i].cardinalities, self.priors[b]
-        return self._shelf.get((self, b, i, s), lambda: environment_tables(self.blocks[b], i, *given))
+        return self._shelf.get((self.owner, b, i, s), lambda: environment_tables(self.blocks[b], i, *given))
 
     def target_noise(self, environments: int, rng: np.random.Generator | None) -> Vector:
         """What makes a draw out of the likeliest: one number for each variable and for "none" ``[E, M + 1]``."""

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
+from itertools import count
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -11,6 +12,13 @@ LEAST = 300  # bytes that anything takes beside its arrays
 
 T = TypeVar("T")
 Name: TypeAlias = tuple[Hashable, ...]
+_numbers = count()
+
+
+def new_owner() -> int:
+    """A name for whose things are on a shelf. Not the owner itself: a shelf that held on to those who hold on to it
+    would stay, with gigabytes on it, until somebody looks for such circles."""
+    return next(_numbers)
 
 
 class Shelf:
