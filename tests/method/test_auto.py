@@ -348,6 +348,28 @@ def test_neither_method_is_judged_on_rows_that_it_saw(monkeypatch: pytest.Monkey
         assert len(held) == 8
 
 
+@pytest.mark.parametrize("agree", [True, False])
+def test_where_networks_agree_with_tables_of_fewer_rows_the_question_is_what_more_rows_have_changed(
+    monkeypatch: pytest.MonkeyPatch, agree: bool
+) -> None:
+    judged: list[Any] = []
+    monkeypatch.setattr(auto, "judge", lambda _, *graphs: judged.extend(graphs[:2]) or Verdict(-1.0, -2.0, 0.1))
+    states = [state for state, _ in iterate(strained(), QUICK, seed=3)]
+    end = states[-1]
+    assert end.neural is not None
+    of_networks = neural.concluded(end.neural, CLAMP).parents
+    of_all = end.tables._replace(graph=~of_networks & ~np.eye(3, dtype=bool))
+    another = of_networks.copy()
+    another[0, 1] ^= True
+    of_some = end.tables._replace(graph=of_networks if agree else another)
+    monkeypatch.setattr(auto, "_blind", lambda *_: of_some)
+    monkeypatch.setattr(neural, "iterate", lambda *_: iter(()))
+    judged.clear()
+    list(auto._contest(strained(), QUICK, Knowledge(), 3, end._replace(tables=of_all)))
+    np.testing.assert_array_equal(judged[0], of_all.graph if agree else of_some.graph)
+    np.testing.assert_array_equal(judged[1], of_networks)
+
+
 def test_networks_begin_where_tables_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     starts: list[Any] = []
     inside = neural.initial_state

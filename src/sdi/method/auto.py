@@ -156,13 +156,15 @@ def _contest(
     )
     begun = state.neural or initial(studied, settings, seed, start=tables.decided(blind, clamp, settings))
     state, latest = state._replace(neural=begun), None
-    for reached, of_networks in networks(studied, settings, knowledge, seed, begun):
+    for reached, info in networks(studied, settings, knowledge, seed, begun):
         if latest is not None:
             yield state, latest
-        state, latest = state._replace(neural=reached), of_networks
+        state, latest = state._replace(neural=reached), info
     assert state.neural is not None
-    graphs = tables.concluded(blind, clamp).parents, graph_of(state.neural, clamp).parents
-    verdict = judge(sample, *graphs, settings, seed)
+    of_tables, of_networks = tables.concluded(blind, clamp).parents, graph_of(state.neural, clamp).parents
+    if (of_tables == of_networks).all():  # but with all rows tables may have come to another: then that is the question
+        of_tables = tables.concluded(state.tables, clamp).parents
+    verdict = judge(sample, of_tables, of_networks, settings, seed)
     settled = tables.stop_reason(state.tables, settings) == "settled", end_of(state.neural, settings) == "settled"
     state = state._replace(verdict=np.array(verdict), settled=np.array(settled))
     if world.environments and state.winner is state.neural:
