@@ -553,7 +553,7 @@ def test_attempt_ends_at_a_place_that_is_known_from_elsewhere(monkeypatch: pytes
 
     def search(*given: Any, **how: Any) -> Any:
         found = true_search(*given, **how)
-        looks.append(prepare.Top(found.walks[0].parents, found.walks[0].touched))
+        looks.append(prepare.Top(found[0].parents, found[0].touched))
         return found
 
     monkeypatch.setattr(prepare, "search", search)

@@ -267,6 +267,6 @@ def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Ge
     """Where chains begin: at the top, and wherever else a search ended that is nearly as high."""
     tops = [(each.parents, each.touched) for each in prepared.tops]
     if len(problem.families) <= FEW:
-        found = search(problem, rng, Walk(problem, *tops[0], rng), IN_VAIN, LONG).walks
+        found = search(problem, rng, Walk(problem, *tops[0], rng), IN_VAIN, LONG)
         tops = [(walk.parents, walk.touched) for walk in found if walk.score > found[0].score - NEAR]
     return [Walk(problem, *tops[c % len(tops)], rng) for c in range(chains)]

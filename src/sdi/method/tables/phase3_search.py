@@ -1,7 +1,5 @@
 """Phase 3: the graph and targets of the highest posterior, by cooling and climbing."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sdi.method.tables.phase3_combine import absorb
@@ -11,47 +9,36 @@ from sdi.method.tables.problem import Problem
 HOT, STEPS = 0.003, 20  # a search cools from here to 1 in so many steps; in twice as many ...
 PATIENT, SLOWEST = 2, 8  # ... each time that so many added nothing, up to so many times as many
 WARM, AGAIN = 0.01, 14  # of those that begin at the best place so far every other one is heated to this only
+BACK = slice(1, None, 3)  # those of them that are heated as much as if they began anew
 TARGETS = 0.3  # colder than this they move too: sooner they would make up for edges that are not yet in place
 COLD = 1e3  # only climbs
 SAME = 0.5  # nats that count for nothing
 AGREEING = 2  # searches that end in the best place of all, on their own: then there is hardly a better one
 
 
-class Found(NamedTuple):
-    """Where searches have led."""
-
-    walks: list[Walk]  # before those of each search the best that can be put together from them all
-    came_back: bool  # whether one that left the best place, heated as if it began anew, found the way back
-
-
 def search(
     problem: Problem, rng: np.random.Generator, start: Walk | None, idle: int, most: int, *, afresh: bool = True
-) -> Found:
-    """Searches, and the best that can be put together from them all and `start`.
+) -> list[Walk]:
+    """Where searches ended, and before them the best that can be put together from them all and `start`.
 
     Each begins anew; there are no more once some agree, when `idle` in a row add nothing, or when there were `most`.
-    If not `afresh`, two in three begin at the best place so far, one of these heated as much as if it began anew. If it
-    comes back there it is heated once more, for longer: they agree if it comes back again.
+    If not `afresh`, two in three begin at the best place so far, and none confirms another.
     """
     found: list[Walk] = []
-    returning: list[Walk] = []
-    best, in_vain, back, agreed, pace = start, 0, 0, False, 1.0
+    best, in_vain, agreeing, pace = start, 0, 0, 1.0
     if best is not None:
         climb(best)
-    while in_vain < idle and not agreed and len(found) < most:
-        kind = 0 if afresh or best is None else 2 if back else (len(found) + 1) % 3
+    while in_vain < idle and agreeing < AGREEING and len(found) < most:
+        kind = 0 if afresh or best is None else (len(found) + 1) % 3
         walk = best.copy() if best and kind else Walk(problem, problem.clamp.value > 0.5, problem.no_targets(), rng)
         cool(walk, round((AGAIN if kind == 1 else STEPS) * min(pace, SLOWEST)), WARM if kind == 1 else HOT)
         found.append(walk)
-        returning += [walk] if kind == 2 else []
         before = -np.inf if best is None else best.score
         best = together(best or walk, walk)
         in_vain = 0 if best.score > before + SAME else in_vain + 1
         pace *= 2 ** (1 / PATIENT) if in_vain else 1
-        back = back + 1 if kind == 2 and in_vain and walk.score > best.score - SAME else 0
-        agreed = (sum(each.score > best.score - SAME for each in found) if afresh else back) >= AGREEING
-    came_back = best is not None and any(each.score > best.score - SAME for each in returning)
-    return Found(found if best is None else [best, *found], came_back)
+        agreeing = sum(each.score > best.score - SAME for each in found) if afresh else 0
+    return found if best is None else [best, *found]
 
 
 def cool(walk: Walk, steps: int = STEPS, hot: float = HOT) -> None:

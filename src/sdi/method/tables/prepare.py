@@ -16,7 +16,7 @@ from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
 from sdi.method.tables.phase2_score import Scores, prior_odds
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import SAME, search, together
+from sdi.method.tables.phase3_search import BACK, SAME, search, together
 from sdi.method.tables.problem import Problem
 from sdi.method.tables.shelf import Shelf
 from sdi.worlds.world import Target
@@ -172,13 +172,13 @@ class _Choice:
         for turn, (idle, most) in enumerate([(1, SEARCHES)] * rounds + [long] + [MORE] * FURTHER):
             by = rng if turn < rounds else later
             here = Walk(problem, *tops[0], by) if turn else None
-            found, came_back = search(problem, by, here, idle, most, afresh=False)
+            found = search(problem, by, here, idle, most, afresh=False)
             high = [Top(each.parents, each.touched) for each in found if each.score > found[0].score - NEAR]
             tops, before, score = [*high, *(tops[1:] if turn > rounds else [])], score, found[0].score
             if (turn > rounds and score < before + SAME) or (known and _same(tops[0], known)):
                 break
             if turn == rounds:
-                agreed = came_back
+                agreed = any(each.score > score - SAME for each in found[1:][BACK])
             self._choose_anew(problem, considered, tops[0], gains, turn)
             problem = self.problem(considered)
         return _Climbed(problem, considered, tops, agreed)
