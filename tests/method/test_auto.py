@@ -244,17 +244,27 @@ def test_trusted_networks_go_on_with_all_rows_until_they_settle_again(monkeypatc
     world = strained()
     states = [state for state, _ in iterate(world, more, seed=3)]
     judged = next(k for k, state in enumerate(states) if np.isfinite(state.verdict).all())
-    assert judged < len(states) - 1, "nothing is shown if there are no iterations left"
+    assert judged < len(states) - 1
     at = states[judged]
     assert at.winner is at.neural
     assert stop_reason(at, more) is None
     assert at.neural is not None
-    assert at.neural.stable == 0
+    assert (at.neural.stable, at.neural.begun) == (0, at.neural.iteration)
     onward = [state for state, _ in neural.iterate(world, more, seed=3, state=at.neural)]
     assert [bits(state) for state in onward] == [bits(state.neural) for state in states[judged + 1 :]]
     assert stop_reason(states[-1], more) == neural.stop_reason(states[-1].neural, more) is not None
     resumed = [state for state, _ in iterate(world, more, seed=3, state=at)]
     assert [bits(state) for state in resumed] == [bits(state) for state in states[judged + 1 :]]
+
+
+def test_trusted_networks_have_as_many_iterations_again_with_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdi.method.auto.judge", lambda *_: Verdict(-2.0, -1.0, 0.1))
+    end = [state for state, _ in iterate(strained(), QUICK, seed=3)][-1]
+    assert end.neural is not None
+    assert (end.neural.begun, end.neural.iteration) == (QUICK.iterations, 2 * QUICK.iterations)
+    assert stop_reason(end, QUICK) == "iterations"
+    assert neural.stop_reason(end.neural._replace(begun=0), QUICK) == "iterations"
+    assert neural.stop_reason(end.neural.with_more_rows(), QUICK) is None
 
 
 def test_networks_are_wanted_where_a_table_is_strained_and_they_need_not_be_waited_for() -> None:

@@ -118,7 +118,12 @@ class Watch:
 def _stage(state: State) -> tuple[str, int]:
     """Which method is at work, and its own iteration."""
     if isinstance(state, Both):
-        return ("tables", state.tables.iteration) if state.neural is None else ("networks", state.neural.iteration)
+        if state.neural is None:
+            return "tables", state.tables.iteration
+        return (
+            "networks with all rows" if state.neural.begun else "networks",
+            state.neural.iteration - state.neural.begun,
+        )
     return ("tables" if isinstance(state, tables.State) else "networks"), state.iteration
 
 

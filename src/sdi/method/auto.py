@@ -115,7 +115,8 @@ def iterate(
 ) -> "Iterator[tuple[State, tables.Info | NeuralInfo]]":
     """(State, Info) after every iteration of tables, then of networks where they are wanted; then the verdict.
 
-    Networks that are trusted then go on with all rows, those included that the verdict was about.
+    Networks that are trusted then go on with all rows, those included that the verdict was about, for as many
+    iterations at most as they had before it.
     """
     settings, knowledge = settings or Settings(), knowledge or Knowledge()
     state = state or initial_state(world, settings, seed)
@@ -168,7 +169,7 @@ def _contest(
     settled = tables.stop_reason(state.tables, settings) == "settled", end_of(state.neural, settings) == "settled"
     state = state._replace(verdict=np.array(verdict), settled=np.array(settled))
     if world.environments and state.winner is state.neural:
-        state = state._replace(neural=state.neural._replace(stable=0.0))  # more rows: it has to settle again
+        state = state._replace(neural=state.neural.with_more_rows())
     if latest is not None:
         yield state, latest
 

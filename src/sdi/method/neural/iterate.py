@@ -44,6 +44,11 @@ class State(NamedTuple):
     fitted: Fitted
     structure: Structure | Weighed
     targets: NDArray[np.float32]  # [E, M] of a finite world's environments, else [Q, M] of the last iteration's
+    begun: int = 0  # iterations that do not count towards the limit: those before there were more rows
+
+    def with_more_rows(self) -> "State":
+        """What is known stays; it has to settle again, and has as many iterations for that as if it began."""
+        return self._replace(stable=0.0, begun=self.iteration)
 
 
 class Info(NamedTuple):
@@ -106,7 +111,7 @@ def stop_reason(state: State, settings: Settings) -> str | None:
     """Why there is no further iteration; None if there is one. Never looks at the truth."""
     if state.stable >= settings.patience:
         return "settled"
-    if state.iteration >= settings.iterations:
+    if state.iteration - state.begun >= settings.iterations:
         return "iterations"
     if settings.all_interventions is not None and state.interventions >= settings.all_interventions:
         return "interventions"
