@@ -1,14 +1,18 @@
 """Drawings put causes above effects, keep boxes apart and edges out of them."""
 
 import itertools
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.isotonic import isotonic_regression
 
 from sdi.graphs import BoolMatrix, bidiag, chain, collider, full, jungle, random_dag, tree
+from sdi.report.content import Content
 from sdi.report.crossings import crossings, net_of, ordered
 from sdi.report.curves import at, drawn
+from sdi.report.drawing import NARROW, WIDE, drawing
 from sdi.report.layers import Sheet, layers_of
 from sdi.report.layout import Layout, _nondecreasing, layered
 
@@ -25,6 +29,7 @@ GRAPHS = {
 }
 each_graph = pytest.mark.parametrize("parents", GRAPHS.values(), ids=GRAPHS)
 SHEET = Sheet(width=600.0)
+Maker = Callable[..., Content]
 
 
 def layout(parents: BoolMatrix, sheet: Sheet = SHEET) -> Layout:
@@ -146,3 +151,25 @@ def test_pooling_is_isotonic_regression(seed: int) -> None:
     values, weights = rng.normal(size=12).tolist(), rng.uniform(0.5, 3, 12).tolist()
     expected = isotonic_regression(values, sample_weight=weights)
     np.testing.assert_allclose(_nondecreasing(values, weights), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("sheet", [WIDE, NARROW])
+def test_sheet_holds_every_line_that_is_shown(make: Maker, sheet: Sheet) -> None:
+    """Believed edges without a place in the graph run back up, or over between neighbours, and swing out."""
+    plain = make(12, 18)
+    back, beliefs = plain.parents.T & (np.arange(12) % 2 == 0), np.array(plain.probabilities)
+    beliefs[back] = 0.7
+    beliefs[[0, 1], [1, 0]] = np.where(plain.parents[[0, 1], [1, 0]], beliefs[[0, 1], [1, 0]], 0.6)
+    made = drawing(replace(plain, probabilities=beliefs), sheet)
+    shown = [line for (cause, effect), line in made.edges.items() if beliefs[effect, cause] > 0.5]
+    assert len(shown) > plain.parents.sum()
+    for line in shown if sheet is NARROW else made.edges.values():
+        along = at(line.curve, np.linspace(0, 1, 50))
+        assert (along >= 0).all()
+        assert (along <= made.layout[:2]).all()
+        assert 17 <= line.label[0] <= made.layout.width - 17
+    assert {edge[::-1] for edge in made.layout.joints} == {(i, j) for i, j in np.argwhere(plain.parents)}
+    for (cause, effect), line in made.edges.items():
+        if plain.parents[effect, cause]:
+            box = made.layout.boxes[cause]
+            assert line.curve[0][1] == pytest.approx(box.y + box.height / 2), "boxes move with their lines"

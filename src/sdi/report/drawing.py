@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sdi.report.content import Content
-from sdi.report.curves import Drawn, Edge, drawn
+from sdi.graphs import BoolMatrix
+from sdi.report.content import THRESHOLD, Content
+from sdi.report.curves import LABEL, Drawn, Edge, at, drawn
 from sdi.report.layers import Sheet
-from sdi.report.layout import Layout, layered
+from sdi.report.layout import MARGIN, Layout, layered
 from sdi.report.text import cut, shown, units
 
 FAINTEST = 0.05  # edges that are believed less are never drawn
@@ -33,7 +34,28 @@ def drawing(content: Content, sheet: Sheet = WIDE, *, faint: bool = True) -> Dra
     labels = tuple(cut(shown(name), letters) for name in content.names)
     marks = tuple(_mark(content.touched(v), letters) for v in range(len(labels)))
     layout = layered(np.asarray(content.parents), [_size(*pair) for pair in zip(labels, marks, strict=True)], sheet)
-    return Drawing(labels, marks, layout, drawn(layout, _others(content) if faint else ()))
+    edges = drawn(layout, _others(content) if faint else ())
+    likely = np.asarray(content.probabilities) > (0.0 if sheet is WIDE else THRESHOLD)
+    return _with_room(Drawing(labels, marks, layout, edges), likely)
+
+
+def _with_room(made: Drawing, likely: BoolMatrix) -> Drawing:
+    """The same on a sheet that holds all `likely` lines: those that run back up swing out beyond the boxes."""
+    lines = [line for (cause, effect), line in made.edges.items() if likely[effect, cause]]
+    if not lines:
+        return made
+    reach = np.concatenate([at(line.curve, np.linspace(0, 1, 24)) for line in lines])  # [points, 2]
+    labels = np.array([line.label for line in lines])
+    right = max(float(reach[:, 0].max()) + MARGIN, float(labels[:, 0].max()) + LABEL[0] / 2)
+    down = max(0.0, MARGIN / 2 - float(min(reach[:, 1].min(), labels[:, 1].min() - LABEL[1] / 2)))
+    layout, (width, height) = made.layout, made.layout[:2]
+    joints = {edge: tuple((x, y + down) for x, y in points) for edge, points in layout.joints.items()}
+    boxes = tuple(box._replace(y=box.y + down) for box in layout.boxes)
+    edges = {
+        edge: Drawn(line.curve + np.array([0.0, down]), (line.label[0], line.label[1] + down))
+        for edge, line in made.edges.items()
+    }
+    return made._replace(layout=Layout(max(width, right), height + down, boxes, joints), edges=edges)
 
 
 def _mark(environments: list[str], letters: int) -> str:
