@@ -18,9 +18,11 @@ from sdi.cli import watch
 from sdi.cli.app import app
 from sdi.formats.edges import read_edges, read_environments
 from sdi.graphs import graph
+from sdi.method import auto
 from sdi.method.settings import Settings
 from sdi.networks import load
 from sdi.worlds.dataset import OBSERVATIONAL
+from sdi.worlds.named import named_world
 
 SMALL = {
     **{"method": "tables", "interventions": 4, "rows_per_intervention": 100, "observational_rows": 200, "sweeps": 5},
@@ -388,3 +390,15 @@ def test_demo_replaces_its_own_folder_and_no_other(done: Path, tmp_path: Path, m
     result = run("demo", "--out", done)
     assert result.exit_code == 2
     assert "already holds a run" in result.stderr
+
+
+def test_progress_of_networks_counts_anew_once_they_see_all_rows() -> None:
+    world = named_world("chain3", rng=np.random.default_rng(0))
+    state = auto.initial_state(world, Settings(), 0)
+    assert watch._stage(state) == ("tables", 0)
+    state = auto.initial_state(world, Settings(), 0, both=True)
+    assert state.neural is not None
+    later = state.neural._replace(iteration=7)
+    assert watch._stage(state._replace(neural=later)) == ("networks", 7)
+    more = later.with_more_rows()._replace(iteration=9)
+    assert watch._stage(state._replace(neural=more)) == ("networks with all rows", 2)

@@ -115,8 +115,8 @@ def iterate(
 ) -> "Iterator[tuple[State, tables.Info | NeuralInfo]]":
     """(State, Info) after every iteration of tables, then of networks where they are wanted; then the verdict.
 
-    Networks that are trusted then go on with all rows, those included that the verdict was about, for as many
-    iterations at most as they had before it.
+    Networks that are trusted then go on with all rows, those included that the verdict was about. The limit of
+    iterations then counts anew.
     """
     settings, knowledge = settings or Settings(), knowledge or Knowledge()
     state = state or initial_state(world, settings, seed)

@@ -21,7 +21,9 @@ class Settings:
     method: Method = _symbol("auto", "", "tables, neural networks, or whichever of the two predicts better")
 
     # The loop
-    iterations: int = _symbol(60, "I", "times round the three phases, at most")
+    iterations: int = _symbol(
+        60, "I", "times round the three phases, at most; of each method, and anew where rows are added"
+    )
     interventions: int | None = _symbol(None, "Q", "interventions in an iteration; None is max(16, 2 M)")
     rows_per_intervention: int | None = _symbol(
         None, "", "rows that are taken from one intervention, at most; None is max(500, 20000 / M^2)"

@@ -78,7 +78,7 @@ def prepare(
     size = len(cardinalities)
     priors = [prior_of(block, cardinalities, settings.sample_size, settings.strengths) for block in blocks]
     choice = _Choice(blocks, priors, targets, clamp, settings)
-    considered = [choice.weigh(i, choice.alone[i], rough=size > FEW and PARENTS) for i in range(size)]
+    considered = [choice.weigh(i, choice.alone[i], rough=PARENTS if size > FEW else 0) for i in range(size)]
     problem = choice.problem(considered)
     tops = [Top(clamp.value > 0.5, problem.no_targets())]
     if size > FEW:
