@@ -1,11 +1,9 @@
 """Runs go on after any interruption with the bits of a run that had none, and never from something else."""
 
 import json
-import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ SMALL = {
     **{"scoring_batches": 2, "scoring_configurations": 5, "prediction_batches": 2},
     **{"estimator": "ratio", "targets": "deterioration"},  # what compiles fastest; test_runs.py has the others
 }
-LONG = {**SMALL, "fit_steps": 200, "batch": 64, "interventions": 16, "iterations": 120, "patience": 1000}
+LONG = {**SMALL, "iterations": 40, "patience": 1000}
 FAST, LASTING = (
     ["--no-report", *(part for name, value in each.items() for part in ("--set", f"{name}={value}"))]
     for each in (SMALL, LONG)
@@ -84,15 +82,47 @@ def test_same_seed_gives_the_same_bytes(done: Path, tmp_path: Path) -> None:
     assert_same_run(tmp_path, done)
 
 
-def start(*arguments: object, cache: Path) -> "subprocess.Popen[str]":
-    """`sdi discover` in a process of its own; what it compiles is kept for the next one."""
-    environment = {"JAX_COMPILATION_CACHE_DIR": str(cache), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-    return subprocess.Popen(
-        [sys.executable, "-c", "from sdi.cli import main; main()", "discover", *map(str, arguments)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+# `sdi discover` that is hit by a signal at the record of one iteration ("now"), in the middle of the next one ("soon"),
+# or with the next checkpoint written but not yet in its place ("half"). Checkpoints are every fifth iteration: what
+# happens depends on no clock but for a few milliseconds of "soon".
+HIT = """
+import os, signal, sys
+from sdi.cli import main
+from sdi.formats.run import CHECKPOINT, Journal
+
+number, iteration, when = int(sys.argv.pop(1)), int(sys.argv.pop(1)), sys.argv.pop(1)
+reached, add = False, Journal.add
+
+def add_and_hit(journal, record):
+    global reached
+    add(journal, record)
+    reached = record["iteration"] >= iteration
+    if record["iteration"] == iteration and when == "now":
+        os.kill(os.getpid(), number)
+    if record["iteration"] == iteration and when == "soon":
+        signal.setitimer(signal.ITIMER_REAL, 0.003)  # nobody handles it: that ends the process where it is
+
+def before_a_move(event, given):
+    if event == "os.rename" and reached and when == "half" and str(given[1]).endswith(CHECKPOINT):
+        os.kill(os.getpid(), number)
+
+Journal.add = add_and_hit
+Journal.due = lambda journal: journal.last["iteration"] % 5 == 0
+sys.addaudithook(before_a_move)
+main()
+"""
+
+
+def hit(
+    number: signal.Signals, iteration: int, when: str, *arguments: object, cache: Path
+) -> "subprocess.CompletedProcess[str]":
+    """`HIT` in a process of its own, to its end; what it compiles is kept for the next one."""
+    return subprocess.run(
+        [sys.executable, "-c", HIT, *map(str, (int(number), iteration, when, "discover", *arguments))],
+        env={"JAX_COMPILATION_CACHE_DIR": str(cache), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"},
+        capture_output=True,
         text=True,
+        check=False,
     )
 
 
@@ -102,12 +132,6 @@ def saved_at(folder: Path) -> int:
         return 0
     with np.load(folder / "checkpoint.npz", allow_pickle=False) as file:
         return int(json.loads(file["about"].tobytes())["iteration"])
-
-
-def wait_for_records(folder: Path, count: int, process: "subprocess.Popen[str]") -> None:
-    path = folder / "history.jsonl"
-    while process.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < count):
-        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")
@@ -127,37 +151,32 @@ def test_interrupted_run_says_how_to_go_on_and_does(
     undisturbed: Path, cache: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     out = tmp_path / "a folder"
-    process = start("chain3", *LASTING, "--out", out, cache=cache)
-    wait_for_records(out, 5, process)
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == code, stderr
-    assert "it was interrupted" in stdout
-    assert f"go on with `sdi discover --resume '{out}'`" in stderr
+    process = hit(number, 7, "now", "chain3", *LASTING, "--out", out, cache=cache)
+    assert process.returncode == code, process.stderr
+    assert "it was interrupted" in process.stdout
+    assert f"go on with `sdi discover --resume '{out}'`" in process.stderr
     interrupted = content(out / "graph.json")
     assert interrupted["reason"] == "interrupted"
-    assert 5 <= interrupted["iterations"] == len(history(out)) < 120
+    assert 7 <= interrupted["iterations"] == len(history(out)) < 40
     result = succeed("discover", "--resume", out)
     assert f"going on after iteration {interrupted['iterations']}" in result.stderr
     assert_same_run(out, undisturbed)
 
 
 def test_killed_run_goes_on_to_the_same_bits(undisturbed: Path, cache: Path, tmp_path: Path) -> None:
-    """Killed without a chance to save, at random moments, and started again each time."""
-    delays, saved = random.Random(5), []
+    """Ended without a chance to save: before a first checkpoint, between two, in an iteration, in the middle of a
+    checkpoint; and started again each time."""
     arguments: list[object] = ["chain3", *LASTING, "--out", tmp_path]
-    for count in (1, 25, 50, 75):
-        process = start(*arguments, cache=cache)
-        wait_for_records(tmp_path, count, process)
-        time.sleep(delays.uniform(0, 0.4))
-        process.kill()
-        process.communicate()
+    saved = []
+    for iteration, when in ((1, "now"), (8, "now"), (13, "soon"), (33, "half")):
+        process = hit(signal.SIGKILL, iteration, when, *arguments, cache=cache)
+        assert process.returncode == -(signal.SIGALRM if when == "soon" else signal.SIGKILL), process.stderr
         saved.append(saved_at(tmp_path))
         arguments = ["--resume", tmp_path]
-    assert not (tmp_path / "graph.json").exists(), "the run ended before it was killed; it must be longer"
-    assert 0 < saved[-1] < 120
-    assert saved == sorted(saved)
-    (tmp_path / ".0123456789abcdef.tmp").write_text("what a kill in the middle of a write leaves")
+    assert saved[:2] == [0, 5]
+    assert 10 <= saved[2] < saved[3] == 30
+    assert not (tmp_path / "graph.json").exists()
+    assert any(path.name.endswith(".tmp") for path in tmp_path.iterdir())
     succeed("discover", "--resume", tmp_path)
     assert_same_run(tmp_path, undisturbed)
 
