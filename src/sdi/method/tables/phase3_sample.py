@@ -77,22 +77,22 @@ class Walk(Standing):
             return
         i, j = self.edge(int(self.rng.integers(edges)))
         before, worth, chance = (self.choice[i], self.choice[j]), self._worth(i, j), log(1 - self.rng.random())
-        if not self._can_pay(i, j, chance - log(edges / (edges + 1 - self._turned(i, j, before)))):
+        turned = self._turned(i, j, before)
+        if not self._can_pay(i, j, chance - log(edges / (edges + 1 - turned))):
             return
         self._choose(i, None)
         self._choose(j, None)
-        new_j, forward = self._draw(self._possible(j, member=i))
-        back = _sum(self._possible(i, member=j))
+        below_i, below_j = self.below(i), self.below(j)  # once one is the other's parent, both come of that one
+        either, mask = below_i | below_j, self.problem.local_mask
+        new_j, forward = self._draw(self._possible(j, mask(j, below_j), member=i))
         if new_j is None:
             self._settle(i, j, before)
             return
-        self._choose(j, new_j)
-        new_i, forward_rest = self._draw(self._possible(i))
-        self._choose(j, None)
-        self._choose(i, before[0])
-        back_rest = _sum(self._possible(j))
+        back = _sum(self._possible(i, mask(i, below_i), member=j))
+        new_i, forward_rest = self._draw(self._possible(i, mask(i, either | 1 << j)))
+        back_rest = _sum(self._possible(j, mask(j, either | 1 << i)))
         self._settle(i, j, (new_i, new_j))
-        now = edges + self._turned(i, j, (new_i, new_j)) - self._turned(i, j, before)
+        now = edges + self._turned(i, j, (new_i, new_j)) - turned
         ratio = forward + forward_rest - back - back_rest + log(edges / max(now, 1))
         if not self._accepts(ratio, self._worth(i, j) - worth, chance):
             self._settle(i, j, before)
