@@ -74,8 +74,13 @@ def stumble(folder: Path, plan: Plan) -> Outcome:
     ids=["default", "ratio", "paper, redrawn", "table", "table, ratio", "tables", "table, tables"],
 )
 def test_cut_run_comes_to_the_same_bits(
-    tmp_path: Path, rows: Table, source: Simulated | None, changes: dict[str, Any]
+    tmp_path: Path,
+    rows: Table,
+    source: Simulated | None,
+    changes: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("sdi.formats.run.PAUSE", 1e9)  # no checkpoint is ever due, however slow the machine
     knowledge = Knowledge(required=[("A", "B")])
     settings = Settings(**SIZE | changes)
     plan = Plan(source=source or rows, settings=settings, knowledge=knowledge, seed=5, report=False)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from by_loops import Extending, marginal, own_marginal
 from numpy.typing import NDArray
-from test_tables_exact import Extending, marginal, own_marginal
 
 from sdi.method.judge import Part, Sample, judge, take_sample, untouched
 from sdi.method.neural.predict import log_predictive as by_networks
@@ -169,7 +169,8 @@ def test_variable_left_alone_has_the_probability_that_its_likelihoods_give(sever
         ratios = []
         for i, members in enumerate([[], [0], [1]]):
             rest = np.concatenate([sample.observed, rows[1 - e]])
-            own = own_marginal(rows[e], i, tuple(members), CARDS)
+            mine = rows[e], i, tuple(members)
+            own = own_marginal(*mine, CARDS) if strengths == 1 else extending.own(*mine)
             ratios.append(likelihood(rest, i, members) + own - likelihood(np.concatenate([rest, rows[e]]), i, members))
         if several:
             expected = [1 / (1 + exp(ratio) / 3) for ratio in ratios]
@@ -281,18 +282,23 @@ def test_error_of_a_verdict_is_that_of_the_mean_over_rows() -> None:
     assert verdict.error == pytest.approx(np.std(found), rel=0.4)
 
 
-def test_tables_that_extend_one_another_predict_chances_and_fall_back_on_fewer_parents() -> None:
+def test_tables_that_extend_one_another_predict_chances() -> None:
     train = random_rows(200, seed=6)
     parents = np.array([[0, 0, 0], [1, 0, 1], [1, 0, 0]], dtype=bool)
     values = np.array(list(itertools.product(*map(range, CARDS))), np.uint8)
     total = np.exp(by_tables(train, values, parents, CARDS, 1.0, 3)).sum(axis=0)
     np.testing.assert_allclose(total, [len(values) / n for n in CARDS])
-    unseen = train[(train[:, 0] != 1) | (train[:, 2] != 2)]  # no row with both
-    known = np.array([[False] * 3, [True, False, False], [False] * 3])
-    one = by_tables(unseen, np.array([[1, 0, 2]], np.uint8), parents, CARDS, 1.0, 3)[0, 1]
-    less = by_tables(unseen, np.array([[1, 0, 2]], np.uint8), known, CARDS, 1.0, 3)[0, 1]
-    other = by_tables(unseen, np.array([[1, 0, 2]], np.uint8), known[:, ::-1], CARDS, 1.0, 3)[0, 1]
-    assert one in (pytest.approx(less), pytest.approx(other))
+
+
+def test_what_was_never_seen_is_predicted_by_what_each_parent_does_on_its_own() -> None:
+    """Effects add up; in rows with both parents as they are to be, nothing was ever seen."""
+    rng, weights = np.random.default_rng(0), np.array([-1.5, 0.0, 1.5])
+    train = rng.integers(0, 3, (4000, 3)).astype(np.uint8)
+    train[:, 0] = rng.random(4000) < 1 / (1 + np.exp(-weights[train[:, 1]] - weights[train[:, 2]]))
+    train = train[(train[:, 1] != 2) | (train[:, 2] != 2)]
+    parents = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=bool)
+    said = np.exp(by_tables(train, np.array([[1, 2, 2]], np.uint8), parents, (2, 3, 3), 10.0, 3)[0, 0])
+    assert said == pytest.approx(1 / (1 + np.exp(-3.0)), abs=0.02)
 
 
 def test_where_everything_was_touched_there_is_nothing_to_judge_by() -> None:

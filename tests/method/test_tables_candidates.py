@@ -168,8 +168,8 @@ def test_sets_are_extended_until_all_causes_are_found(strengths: int) -> None:
     block = total(5, 3)
     found = considered(block, strengths=strengths, sets=40)
     score = Likelihood(found.family, prior_of(block, (2,) * 9, 1.0, strengths), found.counts[0])
-    best = found.family.sets[int(np.argmax(score(found.counts[0])))]
-    assert best == (0, 1, 2, 3, 4)
+    worth = score(found.counts[0]) - found.family.members.sum(axis=1)  # an edge beforehand
+    assert found.family.sets[int(np.argmax(worth))] == (0, 1, 2, 3, 4)
     assert len(found.family.sets) < 2**8
     assert not found.too_large
 
@@ -265,7 +265,7 @@ def by_odds(considered: Considered, block: Block, odds: float) -> dict[tuple[int
 
 
 @pytest.mark.parametrize("odds", [0.0, -3.0])
-@pytest.mark.parametrize("hopeless", [1.0, 10.0])
+@pytest.mark.parametrize("hopeless", [1.0, 4.0])
 def test_sets_are_left_out_only_where_a_subset_is_far_likelier_as_tables_extend_one_another(
     hopeless: float, odds: float
 ) -> None:
@@ -537,7 +537,7 @@ def test_first_looks_are_at_few_parents() -> None:
     rows = rng.integers(0, 2, (3000, 20)).astype(np.uint8)
     rows[:, 0] = (rows[:, 1] + rows[:, 2] + rows[:, 3] + rng.integers(0, 2, 3000)) > 2
     choice = choice_of(rows)
-    largest = [max(map(len, choice.weigh(0, choice.alone[0], rough=most).family.sets)) for most in (2, 3, 0)]
+    largest = [max(map(len, choice.weigh(0, choice.alone[0], most_parents=most).family.sets)) for most in (2, 3, None)]
     assert largest[:2] == [2, 3]
     assert largest[2] > 3
 

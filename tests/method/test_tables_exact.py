@@ -1,11 +1,10 @@
 """The tables method against exact enumeration of all graphs and all targets."""
 
 import itertools
-from collections import Counter
-from math import exp, lgamma, log, prod
 
 import numpy as np
 import pytest
+from by_loops import Extending, marginal, own_marginal
 
 from sdi.graphs import find_cycle
 from sdi.method.beliefs import Clamp, Knowledge
@@ -26,83 +25,6 @@ def all_dags(size: int) -> list[np.ndarray]:
         if find_cycle(parents) is None:
             graphs.append(parents)
     return graphs
-
-
-def marginal(rows: np.ndarray, child: int, parents: list[int], cards: tuple[int, ...], alpha: float = 1.0) -> float:
-    """Dirichlet-multinomial log marginal likelihood, by the book and by loops."""
-    q = int(np.prod([cards[j] for j in parents]))
-    tables: dict[tuple, list[int]] = {}
-    for row in rows:
-        tables.setdefault(tuple(row[j] for j in parents), [0] * cards[child])[row[child]] += 1
-    total = 0.0
-    for counts in tables.values():
-        total += lgamma(alpha / q) - lgamma(alpha / q + sum(counts))
-        total += sum(lgamma(alpha / q / cards[child] + n) - lgamma(alpha / q / cards[child]) for n in counts)
-    return total
-
-
-MANY_ROWS = 32  # of a table: with more of them its equivalent samples grow
-
-
-class Extending:
-    """Log marginal likelihood of tables that extend one another, by the book and by loops.
-
-    What they are around is fitted to all rows of a block, those of touched environments among them.
-    """
-
-    def __init__(self, everything: np.ndarray, cards: tuple[int, ...], sizes: tuple[float, ...]) -> None:
-        self.everything, self.cards, self.sizes = everything.tolist(), cards, sizes
-        self.centres: dict[tuple, list[float]] = {}
-
-    def __call__(self, rows: np.ndarray, child: int, order: tuple[int, ...]) -> float:
-        """Of these rows, with parents that were added in this order."""
-        value = marginal(rows, child, [], self.cards, self.sizes[0])
-        for k in range(1, len(order) + 1):
-            grown = max(1.0, prod(self.cards[j] for j in order[:k]) / MANY_ROWS)
-            gains = [self._gain(rows.tolist(), child, order[:k], size * grown) for size in self.sizes]
-            value += max(gains) + log(sum(exp(gain - max(gains)) for gain in gains) / len(gains))
-        return value
-
-    def _gain(self, rows: list[list[int]], child: int, order: tuple[int, ...], size: float) -> float:
-        """Of the last parent: its table, around what is fitted without it, against that without it, around itself."""
-        seen = Counter((*(row[j] for j in order), row[child]) for row in rows)
-        before = Counter((*(row[j] for j in order[:-1]), row[child]) for row in rows)
-        total = 0.0
-        for values in itertools.product(*(range(self.cards[j]) for j in order)):
-            mass, centre = size * self._share(order, values), self._fitted(child, order[:-1], values[:-1])
-            total += self._dirichlet([seen[*values, x] for x in range(self.cards[child])], mass, centre)
-        for values in itertools.product(*(range(self.cards[j]) for j in order[:-1])):
-            mass, centre = size * self._share(order[:-1], values), self._fitted(child, order[:-1], values)
-            total -= self._dirichlet([before[*values, x] for x in range(self.cards[child])], mass, centre)
-        return total
-
-    @staticmethod
-    def _dirichlet(counts: list[int], mass: float, centre: list[float]) -> float:
-        inside = sum(lgamma(n + mass * c) - lgamma(mass * c) for n, c in zip(counts, centre, strict=True))
-        return inside - (lgamma(sum(counts) + mass) - lgamma(mass))
-
-    def _share(self, parents: tuple[int, ...], values: tuple[int, ...]) -> float:
-        each = [
-            (sum(row[j] == value for row in self.everything) + 1 / self.cards[j]) / (len(self.everything) + 1)
-            for j, value in zip(parents, values, strict=True)
-        ]
-        return prod(each)
-
-    def _fitted(self, child: int, parents: tuple[int, ...], values: tuple[int, ...]) -> list[float]:
-        """What all rows say of the child in a row of its table; that of one parent less counts as one row more."""
-        key = child, parents, values
-        if key not in self.centres:
-            states = self.cards[child]
-            centre = self._fitted(child, parents[:-1], values[:-1]) if parents else [1 / states] * states
-            here = [row[child] for row in self.everything if tuple(row[j] for j in parents) == values]
-            self.centres[key] = [(here.count(x) + centre[x]) / (len(here) + 1) for x in range(states)]
-        return self.centres[key]
-
-
-def own_marginal(rows: np.ndarray, child: int, parents: tuple[int, ...], cards: tuple[int, ...]) -> float:
-    """Of an environment that touched the child, whose prior is one sample: on the same parents or on none."""
-    soft, hard = (marginal(rows, child, list(each), cards) for each in (parents, ()))
-    return float(np.logaddexp(soft, hard) - np.log(2))
 
 
 def world_rows(size: int, cards: tuple[int, ...], seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -133,19 +55,23 @@ def exact_posterior(size, cards, observed, environments, odds, several=False, pr
     logs, edges, touched = [], [], []
     cache: dict[tuple, float] = {}
     orders = {} if problem is None else orders_of(problem)
-    extending = None
-    if problem is not None:
-        extending = Extending(np.concatenate([observed, *environments]), cards, problem.priors[0].sizes)
+    extending = []
+    for scores in [] if problem is None else problem.scores[0]:
+        left = [observed, *(rows for e, rows in enumerate(environments) if e not in scores.presumed)]
+        masses = np.concatenate([observed, *environments])
+        extending.append(Extending(np.concatenate(left), cards, problem.priors[0].sizes, masses=masses))
 
     def local(i: int, parents: tuple[int, ...], mine: tuple[int, ...]) -> float:
         key = i, parents, mine
         if key not in cache:
             pooled = np.concatenate([observed, *(rows for e, rows in enumerate(environments) if e not in mine)])
-            if extending is None:
+            if not extending:
                 value = marginal(pooled, i, list(parents), cards)
+                own = [own_marginal(environments[e], i, parents, cards) for e in mine]
             else:
-                value = extending(pooled, i, orders[i, parents])
-            cache[key] = value + sum(own_marginal(environments[e], i, parents, cards) for e in mine)
+                value = extending[i](pooled, i, orders[i, parents])
+                own = [extending[i].own(environments[e], i, orders[i, parents]) for e in mine]
+            cache[key] = value + sum(own)
         return cache[key]
 
     choices = itertools.product(*sets)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from by_loops import Extending, marginal, own_marginal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from test_tables_exact import Extending, all_dags, marginal, orders_of, own_marginal, world_rows
+from test_tables_exact import all_dags, orders_of, world_rows
 
 from sdi.graphs import BoolMatrix, find_cycle
 from sdi.method.beliefs import Knowledge
@@ -86,9 +87,10 @@ class Recomputed:
         parts = np.repeat(parts, block.times.astype(int))
         alone, prior = rows[~np.isin(parts, mine)], self.problem.priors[b]
         if prior.extending:
-            value = Extending(rows, cards, prior.sizes)(alone, i, self.orders[i, members])
-        else:
-            value = marginal(alone, i, list(members), cards)
+            left = rows[~np.isin(parts, list(self.problem.scores[b][i].presumed))]
+            extending, order = Extending(left, cards, prior.sizes, masses=rows), self.orders[i, members]
+            return extending(alone, i, order) + sum(extending.own(rows[parts == e], i, order) for e in mine)
+        value = marginal(alone, i, list(members), cards)
         return value + sum(own_marginal(rows[parts == e], i, members, cards) for e in mine)
 
 

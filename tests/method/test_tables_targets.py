@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
+from by_loops import Extending, marginal, own_marginal
 from numpy.typing import NDArray
-from test_tables_exact import Extending, marginal, own_marginal
 
 from sdi.method.tables.phase1_count import Block, Family, make_block
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
@@ -45,11 +45,11 @@ def by_loops(
 
     def total(pattern: list[bool]) -> float:
         alone = np.concatenate([observed, *(r for r, each in zip(environments, pattern, strict=True) if not each)])
-        value = marginal(alone, CHILD, list(parents), CARDS, sizes[0])
+        apart = [rows for rows, each in zip(environments, pattern, strict=True) if each]
         if len(sizes) > 1:
-            value = extending(alone, CHILD, parents)
-        own = [own_marginal(r, CHILD, parents, CARDS) for r, each in zip(environments, pattern, strict=True) if each]
-        return value + sum(own)
+            return extending(alone, CHILD, parents) + sum(extending.own(rows, CHILD, parents) for rows in apart)
+        value = marginal(alone, CHILD, list(parents), CARDS, sizes[0])
+        return value + sum(own_marginal(rows, CHILD, parents, CARDS) for rows in apart)
 
     answers = []
     for e in range(len(environments)):

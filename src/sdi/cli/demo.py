@@ -14,7 +14,8 @@ from sdi.sources import Cells, Simulated
 COMMAND = "demo"
 # Reagents move several proteins at once. On these cells some arrows fit about as well the other way round, and chains
 # keep to the way they began, so that they seldom agree however long they walk: five iterations show what there is.
-OF_CELLS = Settings(several_targets=True, iterations=5)
+# Among thousands of cells nearly everything depends on everything: three causes each keep the graph to what is strong.
+OF_CELLS = Settings(several_targets=True, iterations=5, most_parents=3)
 ABOUT_CELLS = (
     "Flow cytometry of 7,466 human T cells (Sachs et al. 2005): 11 proteins, each cut into low, medium and high; cells "
     "left alone, and cells under seven reagents.",

@@ -11,6 +11,7 @@ from sdi.method.beliefs import Clamp, Decided, Knowledge, decide, is_decided
 from sdi.method.settings import Settings
 from sdi.method.tables.diagnostics import Agreement
 from sdi.method.tables.phase1_count import Block, make_block
+from sdi.method.tables.phase2_fitted import SUMMED
 from sdi.method.tables.phase3_average import walk_on
 from sdi.method.tables.phase3_conclude import one_graph
 from sdi.method.tables.phase3_sample import Walk
@@ -235,7 +236,7 @@ def _iteration(
         probabilities,
         latest,
         *walked.agreement,
-        _strained(problem, prepared, graph),
+        _strained(problem, prepared, graph, state.finite),
         state.states,
         state.finite,
         graph,
@@ -248,14 +249,22 @@ def _iteration(
     return done, info
 
 
-def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix) -> BoolMatrix:
-    """Variables with many parents, too few rows for one more, or a clear dependence on others than those ``[M]``."""
+def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix, finite: bool) -> BoolMatrix:
+    """Variables with too few rows for one parent more, or a clear dependence on others than their parents ``[M]``.
+
+    Where effects may add up, a parent more has only as many numbers as it has values; else it multiplies the table, and
+    with many parents that is mostly empty. In a world without end tables are slow where causes are many.
+    """
     cardinalities = np.array(problem.families[0].cardinalities, dtype=float)
-    numbers = np.where(parents, cardinalities[None, :], 1.0).prod(axis=1) * (cardinalities - 1)
+    usual = np.median(cardinalities)
+    numbers = np.where(parents, cardinalities[None, :], 1.0).prod(axis=1) * (cardinalities - 1) * usual
+    adding_up = np.full(len(parents), finite and problem.priors[0].extending)
+    adding_up &= numbers * cardinalities / (cardinalities - 1) <= SUMMED
+    added = (np.where(parents, cardinalities[None, :] - 1, 0.0).sum(axis=1) + usual - 1) * (cardinalities - 1)
     rows = min(float(block.times.sum()) for block in problem.blocks)
-    one_more = numbers * np.median(cardinalities)
     too_large = np.isin(np.arange(len(parents)), prepared.too_large)
-    strained = too_large | (parents.sum(axis=1) >= MANY_PARENTS) | (one_more * FEW_ROWS > rows)
+    many = (parents.sum(axis=1) >= MANY_PARENTS) & ~adding_up
+    strained = too_large | many | (np.where(adding_up, added, numbers) * FEW_ROWS > rows)
     later = descendants(parents)  # [M, M] of whom each is a cause, itself included
     for i in np.flatnonzero(~strained).tolist():
         beyond = prepared.alone.dependence(i, tuple(np.flatnonzero(parents[i]).tolist()))

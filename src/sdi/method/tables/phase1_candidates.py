@@ -127,14 +127,9 @@ def _affordable(
 
 def _worth(family: Family, counts: list[Counts], priors: Sequence[Prior], known: Array) -> Array:
     """Log marginal likelihood of each block under each set ``[blocks, S]``; `known` is that of the first few."""
-    given, first = list(zip(counts, priors, strict=True)), known.shape[1]
-    if not first or not priors[0].extending:
-        return np.array([Likelihood(family, prior, each)(each) for each, prior in given])
-    added = [Likelihood(family, prior, each, first).added(each)[first:] for each, prior in given]
-    result = np.concatenate([known, added], axis=1)
-    for s in range(first, len(family.sets)):
-        result[:, s] += result[:, family.bases[s - 1][0]]
-    return result
+    if not known.shape[1]:
+        return np.array([Likelihood(family, *each).whole for each in zip(priors, counts, strict=True)])
+    return np.array([Likelihood(family, *each).whole for each in zip(priors, counts, known, strict=True)])
 
 
 def _scores(family: Family, worth: Array, odds: float) -> Array:

@@ -183,6 +183,16 @@ class Family:
             rows.append(self.first_row[base] + there // sizes[added])
         return np.concatenate(rows)
 
+    @cached_property
+    def added_value(self) -> NDArray[np.intp]:
+        """For each row of all tables, the value of the parent that was added last."""
+        sizes = [self.cardinalities[j] for j in self.candidates]
+        values = [np.zeros(1, dtype=np.intp)]
+        for s, (_, added) in enumerate(self.bases, start=1):
+            there = self._large[s].rows if s in self._large else np.arange(int(self.combinations[s]))
+            values.append(there % sizes[added])
+        return np.concatenate(values)
+
     def order(self, s: int) -> tuple[int, ...]:
         """The parents in a set, in the order in which they were added."""
         added: list[int] = []

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sdi.method.tables.phase1_count import Block, Counts, Family
+from sdi.method.tables.phase2_additive import Linear
+from sdi.method.tables.phase2_fitted import Fitted
 
 Vector: TypeAlias = NDArray[np.float64]
 FEW = 4096  # counts below it are looked up
@@ -55,6 +57,7 @@ class Prior(NamedTuple):
 
     sizes: tuple[float, ...]  # equivalent samples; a single one is BDeu
     shares: tuple[Vector, ...] = ()  # of each state of each variable among all rows of the block
+    sweeps: int = 3  # over the shifts of a table; without any, tables have none
 
     @property
     def extending(self) -> bool:
@@ -82,8 +85,8 @@ def log_rising(n: Vector | Counts, prior: Vector | float) -> Vector:
 
 def average(scores: Sequence[Vector]) -> Vector:
     """Log of the mean of likelihoods, given their logs."""
-    top = np.max(scores, axis=0)
-    return np.asarray(top + np.log(np.mean([np.exp(each - top) for each in scores], axis=0)))
+    each, top = np.asarray(scores), np.max(scores, axis=0)
+    return np.asarray(top + np.log(np.exp(each - top).sum(axis=0) / np.isfinite(each).sum(axis=0)))
 
 
 class Bdeu:
@@ -129,16 +132,24 @@ class _Part:
 
 
 class Likelihood:
-    """The same, for tables that extend one another; what they are around is fitted to all rows there are.
+    """The same, for tables that extend one another, around what is fitted to all rows, or to those `left` alone.
 
-    Made for the sets from `first` on, it only knows what these add to those that they extend.
+    `whole` is that of the rows it is fitted to. Where that is `known` of the first few sets, what is made is for the
+    others alone.
     """
 
-    def __init__(self, family: Family, prior: Prior, counts: Counts, first: int = 0) -> None:
+    def __init__(
+        self, family: Family, prior: Prior, counts: Counts, known: Vector | None = None, left: Counts | None = None
+    ) -> None:
         self.family, self.prior = family, prior
         if not prior.extending:
             self.plain = Bdeu(family, prior.sizes[0])
+            self.whole = self.plain(counts)
             return
+        left = counts if left is None else left
+        if known is None:
+            known = bdeu_alone(left[: family.states], prior.sizes[0]).reshape(1)
+        first = len(known) if len(known) > 1 else 0
         totals = family.totals(counts)
         self.cells, self.rows = np.flatnonzero(counts), np.flatnonzero(totals)  # what was never seen adds nothing
         self.n, self.totals = counts[self.cells].astype(np.float64), totals[self.rows].astype(np.float64)
@@ -146,35 +157,57 @@ class Likelihood:
         row_set, self.base = family.of_row[self.rows], np.array([0, *(base for base, _ in family.bases)])
         cell_set, sizes = row_set[row], prior.scaled(family.combinations)
         self.alike = _alike(self.base, sizes[0], first)
-        centre, fitted = _centres(family, self.cells, counts[self.cells], totals[self.rows][row])
+        fit = Fitted(family, self.cells, self.rows, left, family.totals(left), prior.sweeps, first)
+        self.cell_set, self.summed, self.pushed = cell_set, fit.summed, fit.pushed
         share, below = _row_shares(family, prior.shares)[self.rows], sizes[:, self.alike.first]
         of_cells, of_rows = (np.arange(np.searchsorted(each, first), len(each)) for each in (cell_set, row_set))
-        around = sizes[:, cell_set[of_cells]] * (centre * share[row])[of_cells]
+        around = sizes[:, cell_set[of_cells]] * (fit.centre * share[row])[of_cells]
         mass = sizes[:, row_set[of_rows]] * share[of_rows]
         self.of_cells = _Part(of_cells, cell_set[of_cells], len(self.base), around, self.n)
         self.of_rows = _Part(of_rows, row_set[of_rows], len(self.base), mass, self.totals)
         of_cells, kind = _spans(cell_set, self.base[self.alike.first])
-        itself = below[:, kind] * (fitted * share[row])[of_cells]
+        itself = below[:, kind] * (fit.share * share[row])[of_cells]
         self.under_cells = _Part(of_cells, kind, below.shape[1], itself, self.n)
         of_rows, kind = _spans(row_set, self.base[self.alike.first])
         self.under_rows = _Part(of_rows, kind, below.shape[1], below[:, kind] * share[of_rows], self.totals)
 
+        self.price = self.pushed.cost  # beside what it extends; that includes what was fitted to all rows before it
+        self.pushed = self.pushed._replace(cost=np.zeros(len(self.base)))
+        self.whole = self._beyond(left, known, self._linear(left, self.pushed) - self._linear(left, fit.extended))
+
     def __call__(self, counts: Counts) -> Vector:
         if not self.prior.extending:
             return self.plain(counts)
-        result = self.added(counts)
-        result[0] = float(bdeu_alone(counts[: self.family.states], self.prior.sizes[0]))
-        for s, base in enumerate(self.base[1:].tolist(), start=1):
-            result[s] += result[base]
+        return self._beyond(counts, bdeu_alone(counts[: self.family.states], self.prior.sizes[0]).reshape(1))
+
+    def _beyond(self, counts: Counts, known: Vector, gained: Vector | None = None) -> Vector:
+        """For all sets, of which the first few are `known` ``[S]``.
+
+        Of the rows it is fitted to it is said what shifts have `gained`; then it is found out what they cost in all.
+        """
+        result, added = np.append(known, np.zeros(len(self.base) - len(known))), self._added(counts)
+        ends = np.flatnonzero(np.diff(self.family.members.sum(axis=1), append=len(self.base))) + 1
+        summed, pushed = self._linear(counts, self.summed), self._linear(counts, self.pushed)
+        for start, stop in itertools.pairwise([len(known), *ends[ends > len(known)].tolist()]):
+            here = slice(start, stop)  # sets of one size
+            base = result[self.base[here]]
+            if gained is not None:
+                now = base + gained[here] - self.price[here]
+                self.pushed.cost[here] = pushed[here] - now
+                pushed[here] = now
+            result[here] = either(average([*(base + added[:, here]), pushed[here]]), summed[here])
         return result
 
-    def added(self, counts: Counts) -> Vector:
-        """What each set adds to the one that it extends ``[S]``."""
+    def _added(self, counts: Counts) -> Vector:
+        """What each set adds to the one that it extends, as a table around that, for each sample size ``[Z, S]``."""
         n, totals = counts[self.cells].astype(np.float64), self.family.totals(counts)[self.rows].astype(np.float64)
         cells, rows = n != self.n, totals != self.totals
-        found = self.of_cells(n, cells) - self.of_rows(totals, rows)  # [Z, S]
+        found = self.of_cells(n, cells) - self.of_rows(totals, rows)
         found[:, self.alike.here] -= (self.under_cells(n, cells) - self.under_rows(totals, rows))[:, self.alike.which]
-        return average(list(found))
+        return found
+
+    def _linear(self, counts: Counts, one: Linear) -> Vector:
+        return np.bincount(self.cell_set, counts[self.cells] * one.logs, minlength=len(self.base)) - one.cost
 
 
 class _Alike(NamedTuple):
@@ -199,22 +232,10 @@ def _spans(of_set: NDArray[np.intp], sets: NDArray[np.intp]) -> tuple[NDArray[np
     return np.concatenate([*spans, []]).astype(np.intp), np.repeat(np.arange(len(sets)), [len(s) for s in spans])
 
 
-def _centres(family: Family, cells: NDArray[np.intp], seen: Counts, totals: Counts) -> tuple[Vector, Vector]:
-    """The share of its row that each cell is expected to have beforehand, and what that comes to with its counts.
-
-    Of what was seen in a table the same was seen in that which it extends.
-    """
-    place = family.of_cell[cells]
-    row, state = np.divmod(place, family.states)
-    below = np.searchsorted(place, family.base_row[row] * family.states + state)
-    centre = np.full(len(cells), 1 / family.states)
-    fitted = (seen + centre) / (totals + 1)
-    lengths = [len(each) for each in family.sets]  # they are sorted by it
-    levels = family.first_cell[np.searchsorted(lengths, np.arange(1, lengths[-1] + 2))]
-    for start, stop in itertools.pairwise(np.searchsorted(cells, levels).tolist()):
-        centre[start:stop] = fitted[below[start:stop]]
-        fitted[start:stop] = (seen[start:stop] + centre[start:stop]) / (totals[start:stop] + 1)
-    return centre, fitted
+def either(extended: Vector, summed: Vector) -> Vector:
+    """Log likelihood of tables that extend others or whose parents add up; where they do not, it is -inf."""
+    both = np.logaddexp(extended, summed) - np.log(2.0)
+    return np.where(np.isfinite(summed), both, extended)
 
 
 def bdeu_alone(counts: NDArray[np.float64] | Counts, sample_size: float) -> Vector:

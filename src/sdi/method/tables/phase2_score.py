@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdi.method.tables.phase1_count import Block, Counts, Family
-from sdi.method.tables.phase2_likelihood import Bdeu, Likelihood, Prior, Vector
+from sdi.method.tables.phase2_likelihood import Likelihood, Prior, Vector
 from sdi.method.tables.shelf import Shelf, new_owner
 
 Touched: TypeAlias = frozenset[int]  # environments in which one variable was touched
@@ -28,17 +28,19 @@ def own_table(soft: Vector, hard: Vector | float) -> Vector:
     return np.asarray(np.logaddexp(soft, hard) - np.log(2.0))
 
 
-def own_size(sample_size: float) -> float:
-    """Equivalent sample size of the table of an environment that touched a variable: small, for a new mechanism must
-    be plainly new before it is believed."""
-    return min(sample_size, 1.0)
+def own_prior(prior: Prior) -> Prior:
+    """That of tables of an environment that touched the variable: they are tables like any others, of smaller sample
+    sizes, for a new mechanism must be plainly new before it is believed."""
+    smaller = min(prior.sizes[0], 1.0) / prior.sizes[0]
+    return prior._replace(sizes=tuple(size * smaller for size in prior.sizes), sweeps=min(prior.sweeps, 2))
 
 
 class Scores:
     """The score of every parent set of one variable in one block, for any environments that touched it.
 
-    If given, `counts` are of all rows and `shared` are the scores if it was touched nowhere. What it makes of them lies
-    on a shelf: with many variables there is no room for all.
+    If given, `counts` are of all rows and `shared` are the scores if it was touched nowhere. What tables are around is
+    fitted without the environments that are `presumed` to have touched it. What it makes of them lies on a shelf: with
+    many variables there is no room for all.
     """
 
     def __init__(
@@ -49,8 +51,9 @@ class Scores:
         counts: Counts | None = None,
         shared: Vector | None = None,
         shelf: Shelf | None = None,
+        presumed: Touched = frozenset(),
     ) -> None:
-        self.family, self.block, self.prior, self.owner = family, block, prior, new_owner()
+        self.family, self.block, self.prior, self.owner, self.presumed = family, block, prior, new_owner(), presumed
         self._shared, self._shelf = shared, Shelf() if shelf is None else shelf  # one without things is no less one
         if counts is not None:
             self._shelf.put((self.owner, "counts"), counts)
@@ -64,16 +67,19 @@ class Scores:
     def _scored(self, touched: Touched) -> Vector:
         pooled, own = self._counts().copy(), np.zeros(len(self.family.sets))
         for e in sorted(touched):
-            cells, counts, score = self._shelf.get((self.owner, e), lambda e=e: self._apart(e))  # type: ignore[misc]
+            cells, counts, score = self._part(e)
             pooled[cells] -= counts
             own = own + score
         return self._likelihood()(pooled) + own
 
+    def _part(self, environment: int) -> tuple[NDArray[np.intp], Counts, Vector]:
+        return self._shelf.get((self.owner, environment), lambda: self._apart(environment))
+
     def _apart(self, environment: int) -> tuple[NDArray[np.intp], Counts, Vector]:
         """Cells that were seen in one environment, their counts, and the score of tables of its own."""
-        alone = self._shelf.get((self.owner, "own"), lambda: Bdeu(replace(self.family), own_size(self.prior.sizes[0])))
-        counts = alone.family.count(self.block, self.block.part(environment))
-        soft = alone(counts)
+        family = self._shelf.get((self.owner, "own"), lambda: replace(self.family))
+        counts = family.count(self.block, self.block.part(environment))
+        soft = Likelihood(family, own_prior(self.prior), counts).whole
         cells = np.flatnonzero(counts)
         return cells, counts[cells], own_table(soft, float(soft[0]))
 
@@ -82,9 +88,16 @@ class Scores:
 
     def _likelihood(self) -> Likelihood:
         """It has the family to itself: what that has worked out about its tables goes when it goes."""
-        return self._shelf.get(
-            (self.owner, "likelihood"), lambda: Likelihood(replace(self.family), self.prior, self._counts())
-        )
+        return self._shelf.get((self.owner, "likelihood"), self._fitted)
+
+    def _fitted(self) -> Likelihood:
+        counts = left = self._counts()
+        if self.presumed:
+            left = counts.copy()
+            for e in self.presumed:
+                cells, its, _ = self._part(e)
+                left[cells] -= its
+        return Likelihood(replace(self.family), self.prior, counts, left=left)
 
 
 def prior_odds(size: int, expected_parents: float) -> float:
@@ -112,8 +125,8 @@ def graph_score(
     for i, row in enumerate(parents):
         members = tuple(np.flatnonzero(row).tolist())
         family = _growing(i, members, cardinalities, block, prior)
-        scores = Scores(family, block, prior)(frozenset(np.flatnonzero(touched[:, i]).tolist()))
-        total += float(scores[-1]) + odds * len(members)
+        hit = frozenset(np.flatnonzero(touched[:, i]).tolist())
+        total += float(Scores(family, block, prior, presumed=hit)(hit)[-1]) + odds * len(members)
     return total
 
 
@@ -133,8 +146,7 @@ def _growing(
             (*(family.extends or ()), *(len(family.sets) - 1 for _ in grown)),
             family.seen,
         ).for_rows([block])
-        counts = each.count(block)
-        best = int(np.argmax(Likelihood(each, prior, counts)(counts)[size:]))
+        best = int(np.argmax(Likelihood(each, prior, each.count(block)).whole[size:]))
         known = each.seen[:size] + each.seen[size + best : size + best + 1]
         extends = (*(family.extends or ()), size - 1)
         family = Family(child, members, (*family.sets, grown[best]), cardinalities, extends, known)

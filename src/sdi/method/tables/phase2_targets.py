@@ -2,10 +2,11 @@
 
 An environment that changes sides changes the cells that were seen in it, and no others.
 
-Legend: M variables, E environments, K parents, Z equivalent sample sizes, q combinations of parents that were seen,
-c cells that were seen, C those of the table on all parents.
+Legend: M variables, E environments, K parents, Z equivalent sample sizes, r states of the child, q combinations of
+parents that were seen, c cells that were seen, C those of the table on all parents.
 """
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,8 +15,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sdi.method.tables.phase1_count import MOST, Block, Codes
-from sdi.method.tables.phase2_likelihood import Prior, Vector, average
-from sdi.method.tables.phase2_score import own_size, own_table
+from sdi.method.tables.phase2_additive import Linear, nothing_to_add, one_more
+from sdi.method.tables.phase2_fitted import SUMMED
+from sdi.method.tables.phase2_likelihood import Prior, Vector, average, either
+from sdi.method.tables.phase2_own import own_likelihoods
+from sdi.method.tables.phase2_score import own_prior, own_table
 
 Matrix = NDArray[np.float64]
 
@@ -32,7 +36,8 @@ class Level(NamedTuple):
     """The table on the first few parents."""
 
     cells: Codes  # [C] the cell in it of each cell of the table on all parents
-    rows: Codes  # [c] the row of each of its cells
+    rows: Codes  # [c] the row of each of its cells ...
+    states: Codes  # [c] ... and the state of the child there
     length: int  # its rows
     of_cells: Share
     of_rows: Share
@@ -52,13 +57,20 @@ class Tables(NamedTuple):
     counts: Vector  # [C]
     levels: list[Level]  # [K + 1] without parents, with one, with two, ...
     steps: list[list[tuple[int, Expected]]]  # what is added: a level, less the one below it under the same sizes
+    linear: list[tuple[Linear, Linear] | None]  # for each step: a shift by the last parent, and shifts by all of them
     own: Vector  # [E] log marginal likelihood of an environment as a table of its own, on the same parents or on none
 
 
 def environment_tables(
-    block: Block, child: int, parents: tuple[int, ...], cardinalities: tuple[int, ...], prior: Prior
+    block: Block,
+    child: int,
+    parents: tuple[int, ...],
+    cardinalities: tuple[int, ...],
+    prior: Prior,
+    presumed: Iterable[int] = (),
 ) -> Tables:
-    """Counts of what was seen. Parents are in the order in which they extend a table."""
+    """Counts of what was seen. Parents are in the order in which they extend a table; what tables are around is fitted
+    without the environments that are `presumed` to have touched the child."""
     values, states = block.rows[:, list(parents)], cardinalities[child]
     codes, sizes = [np.zeros(len(values), dtype=np.intp)], [1.0]
     for k, j in enumerate(parents):  # never more codes than rows, however many parents
@@ -72,16 +84,18 @@ def environment_tables(
     counts, touchable = _sums(whole.place, whole.times, len(different)), whole.environment > 0
     inside = Share(whole.environment[touchable] - 1, whole.place[touchable], whole.times[touchable])
     levels = [_level(code[some] * states + block.rows[some, child], states, inside) for code in codes]
+    own, alone = own_prior(prior), block.environments
+    hard = _alone(levels[0], _flat(levels[0], states, own.sizes[0]), alone)
     if prior.extending:
-        shares = [prior.shares[j][values[some, k]] for k, j in enumerate(parents)]
-        steps = _extending(counts, levels, shares, states, sizes, prior)
+        given = _Given(values[some].astype(np.intp), parents, cardinalities, sizes)
+        gone = np.isin(whole.environment - 1, list(presumed)) & touchable
+        left = counts - _sums(whole.place[gone], whole.times[gone], len(different))
+        steps, linear = _extending(left, levels, given, states, prior)
+        soft = own_likelihoods(block, child, parents, cardinalities, own)
     else:
-        steps = [[(len(parents), _flat(levels[-1], states, prior.sizes[0] / sizes[-1]))]]
-    soft, hard = (
-        _alone(level, _flat(level, states, own_size(prior.sizes[0]) / q), block.environments)
-        for level, q in ((levels[-1], sizes[-1]), (levels[0], 1))
-    )
-    return Tables(counts, levels, steps, own_table(soft, hard))
+        steps, linear = [[(len(parents), _flat(levels[-1], states, prior.sizes[0] / sizes[-1]))]], [None]
+        soft = _alone(levels[-1], _flat(levels[-1], states, own.sizes[0] / sizes[-1]), alone)
+    return Tables(counts, levels, steps, linear, own_table(soft, hard))
 
 
 def _sums(place: Codes, values: Vector, length: int) -> Vector:
@@ -102,7 +116,7 @@ def _level(cell: Codes, states: int, inside: Share) -> Level:
     rows = different // states
     of_cells = _share(inside.environment, cells[inside.place], inside.times)
     of_rows = _share(of_cells.environment, rows[of_cells.place], of_cells.times)
-    return Level(cells, rows, int(rows.max(initial=-1)) + 1, of_cells, of_rows)
+    return Level(cells, rows, different % states, int(rows.max(initial=-1)) + 1, of_cells, of_rows)
 
 
 def _flat(level: Level, states: int, row: float) -> Expected:
@@ -115,23 +129,58 @@ def _expected(cells: Matrix, rows: Matrix) -> Expected:
     return Expected(cells, rows, gammaln(cells).sum(axis=1) - gammaln(rows).sum(axis=1))
 
 
-def _extending(
-    counts: Vector, levels: list[Level], shares: list[Vector], states: int, sizes: list[float], prior: Prior
-) -> list[list[tuple[int, Expected]]]:
-    """Each table around the one below it.
+class _Given(NamedTuple):
+    """Parents, in the order in which they extend a table."""
 
-    `shares` are of the value of each parent in each cell of the last one, `sizes` the combinations, seen or not.
-    """
+    values: Codes  # [C, K] in each cell of the table on all of them
+    parents: tuple[int, ...]
+    cardinalities: tuple[int, ...]
+    sizes: list[float]  # [K + 1] combinations of the first few, seen or not
+
+
+def _extending(
+    counts: Vector, levels: list[Level], given: _Given, states: int, prior: Prior
+) -> tuple[list[list[tuple[int, Expected]]], list[tuple[Linear, Linear] | None]]:
+    """Each table around the one below it, and what shifts make of it, fitted to these counts."""
+    environments = int(levels[0].of_cells.environment.max(initial=-1)) + 1
     steps = [[(0, _flat(levels[0], states, prior.sizes[0]))]]
-    centre, share = np.full(len(levels[0].rows), 1 / states), np.ones(len(counts))
+    linear: list[tuple[Linear, Linear] | None] = [None]
+    mass, sums = np.ones(len(counts)), nothing_to_add(states)
+    shares = (_table(levels[0], counts, states) + 1 / states) / (counts.sum() + 1)  # [r, q]
     for k, (under, level) in enumerate(pairwise(levels), start=1):
-        here = _sums(under.cells, counts, len(under.rows))
-        fitted = (here + centre) / (_sums(under.rows, here, under.length)[under.rows] + 1)
-        centre, before, share = np.empty(len(level.rows)), share, share * shares[k - 1]
-        centre[level.cells] = fitted[under.cells]
-        scale = prior.scaled(sizes[k])[:, None]
-        steps.append([(k, _around(level, centre, share, scale)), (k - 1, _around(under, fitted, before, scale))])
-    return steps
+        one = np.empty(level.length, np.intp)
+        one[level.rows[level.cells]] = np.arange(len(counts))  # [q] a cell of the last table in each row
+        j, here = given.parents[k - 1], (level.states, level.rows)
+        before, mass = mass, mass * prior.shares[j][given.values[:, k - 1]]
+        around, scale = shares[:, under.rows[under.cells[one]]], prior.scaled(given.sizes[k])[:, None]
+        below = _around(under, shares[under.states, under.rows], before, scale)
+        steps.append([(k, _around(level, around[here], mass, scale)), (k - 1, below)])
+        table, only = _table(level, counts, states), np.zeros(level.length, np.intp)
+        if given.sizes[k] * states > SUMMED or not prior.sweeps:
+            shares = (table + around) / (table.sum(axis=0) + 1)
+            linear.append(None)
+            continue
+        base, values = np.zeros(1, np.intp), given.values[one, k - 1]
+        row_below = under.rows[under.cells[one]]
+        size = np.array([given.cardinalities[j]])
+        step = one_more(table, around, sums, base, row_below, only, size, values, prior.sweeps)
+        sums, shares = step.sums, step.shares
+        if k == 1:
+            linear.append(None)
+            continue
+        pushed, summed = step.pushed.at(here), step.summed.at(here)
+        so_far, _ = _both_sides(counts, levels, steps[:-1], linear, np.zeros(environments))
+        seen = _sums(level.cells, counts, len(level.rows))
+        # It extends what was fitted to these counts: of them it is worth what that is and what it gains, less its cost.
+        cost = float(seen @ np.log(around[here])) - so_far + pushed.cost
+        linear.append((pushed._replace(cost=np.asarray(cost)), summed))
+    return steps, linear
+
+
+def _table(level: Level, counts: Vector, states: int) -> Matrix:
+    """Counts of the cells of the last table, as those of a level ``[r, q]``."""
+    place = level.states[level.cells] * level.length + level.rows[level.cells]
+    return _sums(place, counts, states * level.length).reshape(states, -1)
 
 
 def _around(level: Level, centre: Vector, share: Vector, sizes: Matrix) -> Expected:
@@ -156,15 +205,33 @@ def touch_ratios(tables: Tables, touched: NDArray[np.bool_]) -> Vector:
     mine = tables.levels[-1].of_cells
     taken = _sums(mine.place, mine.times * touched[mine.environment], len(tables.counts))
     pooled = tables.counts - taken  # of all that left it alone
-    sign, shared, other = np.where(touched, 1.0, -1.0), 0.0, np.zeros(len(touched))
-    for step in tables.steps:
-        found = [_worth(pooled, tables.levels[k], expected, sign) for k, expected in step]
+    given = tables.levels, tables.steps, tables.linear
+    shared, other = _both_sides(pooled, *given, np.where(touched, 1.0, -1.0))
+    return np.asarray(np.where(touched, shared - other, other - shared) + tables.own)
+
+
+def _both_sides(
+    pooled: Vector,
+    levels: list[Level],
+    steps: list[list[tuple[int, Expected]]],
+    linear: list[tuple[Linear, Linear] | None],
+    sign: Vector,
+) -> tuple[float, Vector]:
+    """Log marginal likelihood of these counts, and of those with each environment changing sides ``[E]``."""
+    shared, other = 0.0, np.zeros(len(sign))
+    for step, shifts in zip(steps, linear, strict=True):
+        found = [_worth(pooled, levels[k], expected, sign) for k, expected in step]
         value, each = found[0]
         if len(found) > 1:
             value, each = value - found[1][0], each - found[1][1]
-        shared += float(average(list(value)))
-        other += average(list(each))
-    return np.asarray(np.where(touched, shared - other, other - shared) + tables.own)
+        if shifts is None:
+            shared, other = shared + float(average(list(value))), other + average(list(each))
+            continue
+        (pushed, moved), (summed, turned) = (_linear(pooled, levels[step[0][0]], one, sign) for one in shifts)
+        extended = average([*(shared + value), np.array(pushed)])
+        shared = float(either(extended, np.array(summed)))
+        other = either(average([*(other + each), moved]), turned)
+    return shared, other
 
 
 def _worth(pooled: Vector, level: Level, expected: Expected, sign: Vector) -> tuple[Vector, Matrix]:
@@ -175,6 +242,14 @@ def _worth(pooled: Vector, level: Level, expected: Expected, sign: Vector) -> tu
     of_rows, moved_rows = _raised(rows, expected.rows, level.of_rows, sign)
     shared = of_cells - of_rows - expected.nothing
     return shared, shared[:, None] + moved_cells - moved_rows
+
+
+def _linear(pooled: Vector, level: Level, one: Linear, sign: Vector) -> tuple[float, Vector]:
+    """The same where each row of a cell is worth as much as any other."""
+    change = level.of_cells
+    moved = sign[change.environment] * change.times * one.logs[change.place]
+    shared = float(_sums(level.cells, pooled, len(level.rows)) @ one.logs) - float(one.cost[0])
+    return shared, shared + _sums(change.environment, moved, len(sign))
 
 
 def _raised(counts: Vector, prior: Matrix, share: Share, sign: Vector) -> tuple[Vector, Matrix]:

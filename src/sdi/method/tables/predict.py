@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdi.graphs import BoolMatrix
-from sdi.method.tables.phase1_count import make_block
-from sdi.method.tables.phase2_likelihood import Prior, Vector, log_rising, prior_of
+from sdi.method.tables.phase1_count import MOST, make_block
+from sdi.method.tables.phase2_additive import nothing_to_add, one_more
+from sdi.method.tables.phase2_fitted import SUMMED
+from sdi.method.tables.phase2_likelihood import Prior, Vector, bdeu_alone, log_rising, prior_of
 from sdi.worlds.world import Rows
 
 
@@ -51,31 +53,53 @@ def _extending(
 ) -> Vector:
     """By tables that extend one another, parents that tell more on their own first ``[R, r]``.
 
-    Each equivalent sample size weighs as much as its table explains the rows that were counted.
+    Each account of the last parent weighs as much as it explains the rows that were counted.
     """
     states, both = cardinalities[child], np.concatenate([train, test])
     code, q, combinations = np.zeros(len(both), dtype=np.int64), 1, 1.0
     counts = _counts(code[: len(train)], train[:, child], 1, states)
-    fitted = (counts + 1 / states) / (counts.sum(axis=1, keepdims=True) + 1)
+    shares = (counts + 1 / states) / (counts.sum(axis=1, keepdims=True) + 1)  # [q, r]
     chances = np.repeat((counts + prior.sizes[0] / states) / (counts.sum() + prior.sizes[0]), len(test), axis=0)
-    share = np.ones(1)
+    explained, mass, sums = float(bdeu_alone(counts[0], prior.sizes[0])), np.ones(1), nothing_to_add(states)
     for j in sorted(members, key=lambda j: -_told(train, child, j, cardinalities)):
-        before, mass, above = counts, share, code
+        before, under, above = counts, (mass, shares), code
         code = _refined(code, both[:, j], cardinalities[j])
-        q, combinations = int(code.max()) + 1, combinations * cardinalities[j]
+        q, combinations = int(code.max()) + 1, min(combinations * cardinalities[j], MOST)
         one = np.zeros(q, dtype=np.int64)
         one[code] = np.arange(len(code))  # a row with each combination
-        counts = _counts(code[: len(train)], train[:, child], q, states)
-        centre, share = fitted[above[one]], mass[above[one]] * prior.shares[j][both[one, j]]
+        counts, of_test = _counts(code[: len(train)], train[:, child], q, states), code[len(train) :]
+        centre, mass = shares[above[one]], mass[above[one]] * prior.shares[j][both[one, j]]
         worth, guesses = [], []
-        for size in prior.scaled(np.array(min(combinations, 2.0**62))).tolist():
-            worth.append(_rise(counts, size * share, centre) - _rise(before, size * mass, fitted))
-            of_test, rows = counts[code[len(train) :]], size * share[code[len(train) :], None]
-            guesses.append((of_test + rows * chances) / (of_test.sum(axis=1, keepdims=True) + rows))
-        weights = np.exp(np.array(worth) - max(worth))
-        chances = np.tensordot(weights / weights.sum(), np.array(guesses), 1)
-        fitted = (counts + centre) / (counts.sum(axis=1, keepdims=True) + 1)
+        for size in prior.scaled(np.array(combinations)).tolist():
+            worth.append(_rise(counts, size * mass, centre) - _rise(before, size * under[0], under[1]))
+            rows = size * mass[of_test, None]
+            guesses.append((counts[of_test] + rows * chances) / (counts[of_test].sum(axis=1, keepdims=True) + rows))
+        step = None
+        if combinations * states <= SUMMED and prior.sweeps:
+            base, only, size_of = np.zeros(1, np.intp), np.zeros(q, np.intp), np.array([cardinalities[j]])
+            given = above[one].astype(np.intp), only, size_of, both[one, j].astype(np.intp), prior.sweeps
+            step = one_more(counts.T, centre.T, sums, base, *given)
+            sums = step.sums
+        if step is None or len(sums.parents) == 1:
+            chances, explained = _weighed(guesses, worth, explained)
+            shares = (counts + centre) / (counts.sum(axis=1, keepdims=True) + 1)
+            continue
+        gained = step.pushed.logs - np.log(centre.T)
+        pushed = float((counts.T * gained).sum() - step.pushed.cost[0])
+        summed = float((counts.T * step.summed.logs).sum() - step.summed.cost[0])
+        moved = chances * np.exp(gained.T[of_test])
+        guesses.append(moved / moved.sum(axis=1, keepdims=True))
+        extended, so_far = _weighed(guesses, [*worth, pushed], explained)
+        chances, explained = _weighed([extended, np.exp(step.summed.logs.T[of_test])], [so_far, summed], 0.0)
+        shares = step.shares.T
     return chances
+
+
+def _weighed(guesses: list[Vector], worth: list[float], explained: float) -> tuple[Vector, float]:
+    """Their mean by what each is worth, and the log of what all are worth on average beside what was `explained`."""
+    weights = np.exp(np.array(worth) - max(worth))
+    mean = np.tensordot(weights / weights.sum(), np.array(guesses), 1)
+    return mean, explained + max(worth) + float(np.log(weights.mean()))
 
 
 def _refined(code: NDArray[np.int64], values: Rows, states: int) -> NDArray[np.int64]:

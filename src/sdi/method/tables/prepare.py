@@ -14,7 +14,8 @@ from sdi.method.tables.phase1_count import Block, Family
 from sdi.method.tables.phase1_overlooked import SPARE, overlooked
 from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
-from sdi.method.tables.phase2_score import Scores, prior_odds
+from sdi.method.tables.phase2_score import Scores, Touched, prior_odds
+from sdi.method.tables.phase2_targets import environment_tables, touch_ratios
 from sdi.method.tables.phase3_sample import Walk
 from sdi.method.tables.phase3_search import BACK, SAME, search, together
 from sdi.method.tables.problem import Problem
@@ -24,7 +25,7 @@ from sdi.worlds.world import Target
 FEW = 14  # variables up to which all others are candidates
 CANDIDATES = 8  # for each variable of a larger world
 SETS = 60  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
-HOPELESS, HASTY = 10.0, 6.0  # nats below a subset: such a set is not considered, with few variables and many ...
+HOPELESS = 6.0  # nats below a subset: such a set is not considered; ...
 CRUEL, MERCIFUL = 25.0, 150.0  # ... under BDeu alone, to which rows of touched environments may hide a true parent
 ROUNDS, BRIEF = 3, 2  # times that candidates are chosen, among many variables and fewer, ...
 PARENTS = 2  # ... in the first look with so many parents at most, then with one more each time, ...
@@ -78,7 +79,8 @@ def prepare(
     size = len(cardinalities)
     priors = [prior_of(block, cardinalities, settings.sample_size, settings.strengths) for block in blocks]
     choice = _Choice(blocks, priors, targets, clamp, settings)
-    considered = [choice.weigh(i, choice.alone[i], rough=PARENTS if size > FEW else 0) for i in range(size)]
+    most_parents, plain = (PARENTS, True) if size > FEW else (None, False)
+    considered = [choice.weigh(i, choice.alone[i], most_parents=most_parents, plain=plain) for i in range(size)]
     problem = choice.problem(considered)
     tops = [Top(clamp.value > 0.5, problem.no_targets())]
     if size > FEW:
@@ -119,19 +121,28 @@ class _Choice:
         self.alone = [self.screen.gains(i) for i in range(self.size)]
 
     def weigh(
-        self, i: int, gains: NDArray[np.float64], graphs: Sequence[BoolMatrix] = (), spare: int = SPARE, rough: int = 0
+        self,
+        i: int,
+        gains: NDArray[np.float64],
+        graphs: Sequence[BoolMatrix] = (),
+        spare: int = SPARE,
+        most_parents: int | None = None,
+        plain: bool = False,
     ) -> Weighed:
         """Candidates are parents and effects in these graphs, for edges may be turned, and others that tell most.
 
-        If this is `rough`, sets of more than so many are not looked at.
+        Shifts take time: while the graph only has to be roughly right, tables are `plain` and do without.
         """
         near = np.zeros(self.size, bool)
         for parents in graphs:
             near |= parents[i] | parents[:, i]
         most = self.size if self.size <= FEW else max(CANDIDATES, int(near.sum()) + spare)
         present = [np.flatnonzero(parents[i]).tolist() for parents in graphs]
-        limits = self.limits._replace(parents=min(rough, self.limits.parents)) if rough else self.limits
-        given = self.blocks, self.priors, self.clamp, limits, self.shelf
+        limits = self.limits
+        if most_parents is not None:
+            limits = limits._replace(parents=min(most_parents, limits.parents))
+        priors = [prior._replace(sweeps=0) for prior in self.priors] if plain else self.priors
+        given = self.blocks, priors, self.clamp, limits, self.shelf
         return _weigh(i, gains, near, most, *given, present)
 
     def problem(self, considered: Sequence[Weighed]) -> Problem:
@@ -174,9 +185,9 @@ class _Choice:
             here = Walk(problem, *tops[0], by) if turn else None
             found = search(problem, by, here, idle, most, afresh=False)
             high = [Top(each.parents, each.touched) for each in found if each.score > found[0].score - NEAR]
-            tops, before, score = [*high, *(tops[1:] if turn > rounds else [])], score, found[0].score
-            if (turn > rounds and score < before + SAME) or (known and _same(tops[0], known)):
-                break
+            tops, before, score = [*high, *(tops[1:] if turn > rounds + 1 else [])], score, found[0].score
+            if (turn > rounds + 1 and score < before + SAME) or (known and _same(tops[0], known)):
+                break  # the first after the long search is also the first with shifts: it cannot be compared
             if turn == rounds:
                 agreed = any(each.score > score - SAME for each in found[1:][BACK])
             self._choose_anew(problem, considered, tops[0], gains, turn)
@@ -190,15 +201,15 @@ class _Choice:
 
         Among many variables whoever would add has to pay for an edge too, or there would be no end to it. Once the
         graph is roughly right all have more candidates: where it is wrong, true causes tell nothing beside others that
-        stand in for them.
+        stand in for them. After the long search tables have shifts.
         """
         families, wide = [each.family for each in considered], turn >= self.rounds - 1
         least = -prior_odds(self.size, self.settings.expected_parents)
         given = self.screen, families, top.parents, top.touched[0], gains, self.clamp, turn, least
         some = overlooked(*given, (lambda i: problem.weights(i, top.touched)) if wide else None)
-        for i in range(self.size) if turn == self.rounds - 1 else some:
-            spare, rough = (CANDIDATES, 0) if wide else (SPARE, PARENTS + turn + 1)
-            considered[i] = self.weigh(i, gains[i], [top.parents], spare, rough)
+        spare, most_parents = (CANDIDATES, None) if wide else (SPARE, PARENTS + turn + 1)
+        for i in range(self.size) if turn in (self.rounds - 1, self.rounds) else some:
+            considered[i] = self.weigh(i, gains[i], [top.parents], spare, most_parents, turn < self.rounds)
 
 
 def _same(one: Top, other: Top) -> bool:
@@ -208,7 +219,7 @@ def _same(one: Top, other: Top) -> bool:
 
 def limits_of(size: int, settings: Settings) -> Limits:
     few = size <= FEW
-    hopeless = (HOPELESS if few else HASTY) if settings.strengths > 1 else (MERCIFUL if few else CRUEL)
+    hopeless = HOPELESS if settings.strengths > 1 else (MERCIFUL if few else CRUEL)
     odds = prior_odds(size, settings.expected_parents) if settings.strengths > 1 else 0.0
     sets = 400 if few else SETS
     return Limits(settings.largest_table, settings.most_parents or size, sets, hopeless, odds, few)
@@ -237,8 +248,24 @@ def _weigh(
     candidates = (*first, *others)
     sets = [tuple(sorted(candidates.index(j) for j in each)) for each in present]
     found = consider(i, candidates, len(first), blocks, priors, cardinalities, limits, sets)
-    given = zip(blocks, priors, found.counts, found.worth, strict=True)
-    return Weighed(found.family, [Scores(found.family, *each, shelf) for each in given], found.too_large)
+    scores = []
+    for block, prior, counts, worth in zip(blocks, priors, found.counts, found.worth, strict=True):
+        presumed = _presumed(block, found.family, int(np.argmax(found.worth.sum(axis=0))), prior)
+        scores.append(Scores(found.family, block, prior, counts, None if presumed else worth, shelf, presumed))
+    return Weighed(found.family, scores, found.too_large)
+
+
+def _presumed(block: Block, family: Family, best: int, prior: Prior) -> Touched:
+    """Environments that seem to have touched a variable, given the best parents as if it had been touched nowhere.
+
+    Shifts that were fitted to their rows too would suit the others badly. Given wrong parents there may be too many of
+    them: then there are fewer rows to fit to, and nothing is wrong with these.
+    """
+    if not prior.extending or not prior.sweeps or not block.environments:
+        return frozenset()
+    tables = environment_tables(block, family.child, family.order(best), family.cardinalities, prior)
+    ratios = touch_ratios(tables, np.zeros(block.environments, bool))
+    return frozenset(np.flatnonzero(ratios > 0).tolist())
 
 
 def assemble(

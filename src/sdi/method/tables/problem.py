@@ -80,7 +80,8 @@ class Problem:
         return self._shelf.get(name, lambda: touch_ratios(self._tables(b, i, s), touched))
 
     def _tables(self, b: int, i: int, s: int) -> Tables:
-        given = self.families[i].order(s), self.families[i].cardinalities, self.priors[b]
+        family, scores = self.families[i], self.scores[b][i]
+        given = family.order(s), family.cardinalities, scores.prior, scores.presumed
         return self._shelf.get((self.owner, b, i, s), lambda: environment_tables(self.blocks[b], i, *given))
 
     def target_noise(self, environments: int, rng: np.random.Generator | None) -> Vector:

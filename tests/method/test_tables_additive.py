@@ -1,0 +1,124 @@
+"""Effects that add up: against a general optimiser and Laplace's method in full, alone and many sets at once."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from sdi.method.tables.phase2_additive import FITTED, LEVEL, VARIANCES, Sums, add_up, extend, nothing_to_add
+
+Vector = NDArray[np.float64]
+
+
+def rows_of(strength: float, seed: int, n: int = 3_000) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Values of three parents with 3, 2 and 4 states, and a child of three whose log-odds they shift."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, (3, 2, 4), (n, 3))
+    shifts = [rng.normal(size=(states, 3)) * strength for states in (3, 2, 4)]
+    logs = sum(each[values[:, k]] for k, each in enumerate(shifts))
+    return values, (logs + rng.gumbel(size=(n, 3))).argmax(axis=1)
+
+
+def tables(
+    values: NDArray[np.intp], child: NDArray[np.intp], sizes: tuple[int, ...]
+) -> tuple[Vector, NDArray[np.intp]]:
+    """Counts ``[r, R]`` and the values of the parents in each row of the table ``[R, K]``, every row of it."""
+    every = np.indices(sizes).reshape(len(sizes), -1).T
+    code = np.ravel_multi_index(tuple(values.T), sizes)
+    counts = np.zeros((3, len(every)))
+    np.add.at(counts, (child, code), 1)
+    return counts, every
+
+
+def fitted(
+    values: NDArray[np.intp], child: NDArray[np.intp], sizes: tuple[int, ...], sweeps: int
+) -> tuple[Sums, float]:
+    """One parent after the other; what the rows are worth in the end."""
+    sums, only = nothing_to_add(3), np.zeros(1, np.intp)
+    for k in range(1, len(sizes) + 1):
+        counts, every = tables(values[:, :k], child, sizes[:k])
+        none, base_row = np.zeros(len(every), np.intp), np.arange(len(every)) // sizes[k - 1]
+        start = extend(sums, only, base_row, none, np.array([sizes[k - 1]]), every[:, k - 1])
+        sums, summed = add_up(counts, start, sweeps)
+    return sums, float((counts * summed.logs).sum() - summed.cost[0])
+
+
+def in_full(values: NDArray[np.intp], child: NDArray[np.intp], sizes: tuple[int, ...]) -> float:
+    """Laplace's method with all second derivatives, mode and all, for each variance; their mean."""
+    counts, every = tables(values, child, sizes)
+    hot = np.concatenate([np.ones((len(every), 1)), *(np.eye(n)[every[:, k]] for k, n in enumerate(sizes))], axis=1)
+    found = []
+    for variance in VARIANCES:
+        precision = np.repeat([[1 / LEVEL], *[[1 / variance]] * (hot.shape[1] - 1)], 3, axis=1)
+
+        def lost(x: Vector, precision: Vector = precision) -> tuple[float, Vector]:
+            logs = hot @ x.reshape(-1, 3)
+            logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+            slope = hot.T @ (counts.T - counts.sum(axis=0)[:, None] * np.exp(logs)) - precision * x.reshape(-1, 3)
+            return float(-(counts.T * logs).sum() + (precision * x.reshape(-1, 3) ** 2).sum() / 2), -slope.ravel()
+
+        mode = minimize(lost, np.zeros(precision.size), jac=True, method="L-BFGS-B", options={"maxiter": 2_000})
+        shares = np.exp(hot @ mode.x.reshape(-1, 3))
+        shares /= shares.sum(axis=1, keepdims=True)
+        curved = np.diag(precision.ravel())
+        for row, n, p in zip(hot, counts.sum(axis=0), shares, strict=True):
+            curved += n * np.kron(np.outer(row, row), np.diag(p) - np.outer(p, p))
+        found.append(-mode.fun + (np.log(precision).sum() - np.linalg.slogdet(curved)[1]) / 2)
+    return float(np.logaddexp.reduce(found) - np.log(len(found)))
+
+
+@pytest.mark.parametrize("strength", [0.1, 0.5, 1.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_are_worth_what_laplaces_method_says(strength: float, seed: int) -> None:
+    """Some nats of thousands: the fit stops early, and second derivatives between parents are left out."""
+    values, child = rows_of(strength, seed)
+    _, found = fitted(values, child, (3, 2, 4), 3)
+    exact = in_full(values, child, (3, 2, 4))
+    assert exact - 10 < found < exact + 4
+
+
+@pytest.mark.parametrize("strength", [0.5, 1.5])
+def test_more_rounds_lead_to_the_mode(strength: float) -> None:
+    """There, what was seen exceeds what is expected by what the prior holds against it."""
+    values, child = rows_of(strength, 4)
+    sums, _ = fitted(values, child, (3, 2, 4), 200)
+    counts, every = tables(values, child, (3, 2, 4))
+    logs = sums.level[:, [0] * len(every)] + sum(each.shifts[:, every[:, k]] for k, each in enumerate(sums.parents))
+    beyond = counts - counts.sum(axis=0) * np.exp(logs) / np.exp(logs).sum(axis=0)
+    np.testing.assert_allclose(beyond.sum(axis=1), sums.level[:, 0] / LEVEL, atol=0.5)  # rows of thousands
+    for k, each in enumerate(sums.parents):
+        of_values = np.stack([beyond[:, every[:, k] == x].sum(axis=1) for x in range(each.shifts.shape[1])], axis=1)
+        np.testing.assert_allclose(of_values, each.shifts / FITTED, atol=0.5)  # rows of thousands
+
+
+def test_parent_without_effect_is_worth_less_than_nothing() -> None:
+    gains = []
+    for seed in range(10):
+        values, child = rows_of(1.0, seed)
+        values[:, 2] = np.random.default_rng(seed).integers(0, 4, len(values))
+        gains.append(fitted(values, child, (3, 2, 4), 3)[1] - fitted(values[:, :2], child, (3, 2), 3)[1])
+    values, child = rows_of(1.0, 0)
+    assert max(gains) < 0
+    assert fitted(values, child, (3, 2, 4), 3)[1] > fitted(values[:, :2], child, (3, 2), 3)[1] + 50
+
+
+def test_sets_that_are_fitted_at_once_come_to_what_each_comes_to_alone() -> None:
+    alone, counts, starts = [], [], []
+    for seed, sizes in enumerate([(3, 2), (2, 4), (3, 4)]):
+        values, child = rows_of(1.0, seed)
+        each, every = tables(values[:, [(3, 2, 4).index(n) for n in sizes]], child, sizes)
+        counts.append(each)
+        starts.append((sizes, every))
+        none, only = np.zeros(len(every), np.intp), np.zeros(1, np.intp)
+        first = extend(nothing_to_add(3), only, none, none, np.array(sizes[:1]), every[:, 0])
+        start = extend(first, only, np.arange(len(every)), none, np.array(sizes[1:]), every[:, 1])
+        alone.append(add_up(each, start, 3)[1])
+    of_set = np.repeat(np.arange(3), [len(every) for _, every in starts])
+    values = np.concatenate([every for _, every in starts])
+    sizes_of = np.array([sizes for sizes, _ in starts])
+    base = np.arange(3)
+    first = extend(nothing_to_add(3, 3), base, of_set, of_set, sizes_of[:, 0], values[:, 0])
+    start = extend(first, base, np.arange(len(of_set)), of_set, sizes_of[:, 1], values[:, 1])
+    _, together = add_up(np.concatenate(counts, axis=1), start, 3)
+    np.testing.assert_allclose(together.logs, np.concatenate([each.logs for each in alone], axis=1), atol=1e-12)
+    np.testing.assert_allclose(together.cost, np.concatenate([each.cost for each in alone]), atol=1e-9)
