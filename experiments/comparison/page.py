@@ -45,10 +45,8 @@ How to read it
   they show how far it comes in the time that the default takes, not where it would end. On three variables it runs to
   its own stop in [results.md](results.md).
 - Rows of ours come from several states of the code, in the column `version` of the CSV; the latest of each case and
-  seed is shown. Where it is not of the latest state, tables may have changed since where some have more than 20,000
-  cells; the default where networks had not settled, where they were about level with tables (twenty of these
-  verdicts were looked at again, and the four that turn were run again), and,
-  with more than two categories, where they returned an edge turned round.
+  seed is shown. Of the latest, in which effects of causes add up, are sdi_tables and sdi_default along the sweeps of
+  [which_method.md](which_method.md) and on known networks, as far as they ran; elsewhere tables have not yet had that.
 - Where a method has run with fewer seeds than another, its mean is over those: the columns by seed tell which.
 - A run that failed is shown by t (out of time), m (out of memory) or x (an error), and means are over the others.
 """
