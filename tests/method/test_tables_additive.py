@@ -5,7 +5,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from sdi.method.tables.phase1_count import Family, make_block
 from sdi.method.tables.phase2_additive import FITTED, LEVEL, VARIANCES, Sums, add_up, extend, nothing_to_add
+from sdi.method.tables.phase2_likelihood import Likelihood, prior_of
+from sdi.method.tables.phase2_own import own_likelihoods
 
 Vector = NDArray[np.float64]
 
@@ -122,3 +125,11 @@ def test_sets_that_are_fitted_at_once_come_to_what_each_comes_to_alone() -> None
     _, together = add_up(np.concatenate(counts, axis=1), start, 3)
     np.testing.assert_allclose(together.logs, np.concatenate([each.logs for each in alone], axis=1), atol=1e-12)
     np.testing.assert_allclose(together.cost, np.concatenate([each.cost for each in alone]), atol=1e-9)
+
+
+def test_child_of_one_state_is_worth_nothing_whatever_its_parents() -> None:
+    rows = np.c_[np.random.default_rng(0).integers(0, 3, (50, 2)), np.zeros(50)].astype(np.uint8)
+    block, cards = make_block(rows, [rows[:20]]), (3, 3, 1)
+    prior, family = prior_of(block, cards, 10.0, 3), Family(2, (0, 1), ((), (0,), (1,), (0, 1)), cards)
+    np.testing.assert_allclose(Likelihood(family, prior, family.count(block)).whole, 0, atol=1e-9)
+    np.testing.assert_allclose(own_likelihoods(block, 2, (0, 1), cards, prior), 0, atol=1e-9)

@@ -150,7 +150,7 @@ def fitted_with(counts: Vector, around: Vector, set_of_row: Places) -> Vector:
     totals, sets = counts.sum(axis=0), int(set_of_row.max(initial=0)) + 1
     there = totals > 0
     expected = np.where(there, totals * around, 1.0)
-    square = ((counts - expected) ** 2 / np.maximum(expected, 1 / FIRMEST)).sum(axis=0) / (len(counts) - 1)
+    square = ((counts - expected) ** 2 / np.maximum(expected, 1 / FIRMEST)).sum(axis=0) / max(len(counts) - 1, 1)
     beyond = np.bincount(set_of_row, np.where(there, square - 1, 0.0), minlength=sets)
     more = np.bincount(set_of_row, np.maximum(totals - 1, 0), minlength=sets)
     firm = np.clip(more / np.maximum(beyond, 1 / FIRMEST) - 1, 1.0, FIRMEST)[set_of_row]
@@ -186,7 +186,7 @@ def _shifted(shares: Vector, change: Vector, group: Places) -> Vector:
 def _change(seen: Vector, totals: Vector, shares: Vector, group: Places, shifts: Vector, variance: float) -> Vector:
     """A step of Newton's method for the shifts of one parent; those of all states say one thing twice over."""
     expected = totals * shares
-    slope = _sums(expected * (1 - shares), group, shifts.shape[1]) / (1 - 1 / len(shares))
+    slope = _sums(expected * (1 - shares), group, shifts.shape[1]) / max(1 - 1 / len(shares), 0.5)
     beyond = seen - _sums(expected, group, shifts.shape[1]) - shifts / variance
     return np.asarray(np.clip(beyond / (slope + 1 / variance), -LONGEST, LONGEST))
 
