@@ -1,14 +1,14 @@
 """Marginal likelihoods of tables by the book and by loops: an oracle for what the package does with arrays."""
 
 import itertools
-from collections import defaultdict
 from math import exp, lgamma, log, prod
 from typing import NamedTuple
 
 import numpy as np
 
 MANY_ROWS = 32  # of a table: with more of them its equivalent samples grow
-VARIANCES = (0.03, 0.1, 0.3, 1.0, 3.0)
+VARIANCES = (0.1, 0.3, 1.0, 3.0)
+ENOUGH = 0.05
 Values = tuple[int, ...]
 Shifts = dict[tuple[int, int], float]  # of a value of a parent and a state of the child
 
@@ -61,7 +61,7 @@ class Extending:
         everything: np.ndarray,
         cards: tuple[int, ...],
         sizes: tuple[float, ...],
-        sweeps: int = 3,
+        sweeps: int = 12,
         masses: np.ndarray | None = None,
     ) -> None:
         self.everything, self.cards, self.sizes, self.sweeps = everything.tolist(), cards, sizes, sweeps
@@ -91,7 +91,7 @@ class Extending:
         sizes = tuple(size * min(self.sizes[0], 1.0) / self.sizes[0] for size in self.sizes)
         if not len(rows):
             return 0.0
-        its = Extending(rows, self.cards, sizes, min(self.sweeps, 2), np.array(self.masses))
+        its = Extending(rows, self.cards, sizes, self.sweeps, np.array(self.masses))
         return either(its(rows, child, order), marginal(rows, child, [], self.cards, sizes[0]))
 
     def _counts(self, rows: list[list[int]], child: int, order: Values) -> dict[Values, list[int]]:
@@ -141,21 +141,29 @@ class Extending:
         level, shifts = base.level, (*base.shifts, {})
         around = {values: base.shares[values[:-1]] for values in seen}
         chances = {values: shares_of(self._logs(level, shifts, values)) for values in seen}
-        for _ in range(self.sweeps if len(order) > 1 else 1):
+        for _ in range(self.sweeps):
+            gained = 0.0
             for p in reversed(range(len(order))):
-                shifts, chances = self._moved(seen, chances, shifts, p, order[p], 0.3)
-            steps = [newton(seen, chances, list(seen), x, level[x], 3.0) for x in range(states)]
-            level = [now + step for now, step in zip(level, steps, strict=True)]
-            chances = {v: shifted(chances[v], [exp(step) for step in steps]) for v in seen}
-        if len(order) == 1:
-            first = {v: [(n + c) / (sum(seen[v]) + 1) for n, c in zip(seen[v], around[v], strict=True)] for v in seen}
-            return Fitted(first, level, shifts, None, None)
-        summed = logs_of(chances), self._cost(seen, chances, level, shifts, order)
+                shifts, chances, more = self._moved(seen, chances, shifts, p, order[p])
+                gained += more
+            steps = [newton(seen, chances, list(seen), x, level[x]) for x in range(states)]
+            level = [now + step for now, (step, _) in zip(level, steps, strict=True)]
+            chances = {v: shifted(chances[v], [exp(step) for step, _ in steps]) for v in seen}
+            if gained + sum(more for _, more in steps) < ENOUGH:
+                break
+        root, alone = (
+            self._fitted(child, ()).shares[()],
+            marginal(np.array(self.everything), child, [], self.cards, self.sizes[0]),
+        )
+        of_root = sum(n * log(share) for counts in seen.values() for n, share in zip(counts, root, strict=True) if n)
+        summed = logs_of(chances), self._cost(seen, chances, shifts, order, 0) + of_root - alone
         last: tuple[Shifts, ...] = tuple({} for _ in order)
         pushed_to = around
-        for _ in range(min(self.sweeps, 2)):
-            last, pushed_to = self._moved(seen, pushed_to, last, len(order) - 1, order[-1], 0.3)
-        price = self._cost_of_variances(seen, pushed_to, [last[-1]], order[-1:], len(order) - 1)
+        for _ in range(self.sweeps):
+            last, pushed_to, gained = self._moved(seen, pushed_to, last, len(order) - 1, order[-1])
+            if gained < ENOUGH:
+                break
+        price = self._cost(seen, pushed_to, last[-1:], order[-1:], len(order) - 1)
         of_these, of_those = (
             sum(n * log(share) for v in seen for n, share in zip(seen[v], shares[v], strict=True) if n)
             for shares in (pushed_to, around)
@@ -179,56 +187,44 @@ class Extending:
         shifts: tuple[Shifts, ...],
         p: int,
         parent: int,
-        variance: float,
-    ) -> tuple[tuple[Shifts, ...], dict[Values, list[float]]]:
-        """New shifts of one parent, and the shares that they lead to."""
-        states, new = len(next(iter(seen.values()), [])), dict(shifts[p])
+    ) -> tuple[tuple[Shifts, ...], dict[Values, list[float]], float]:
+        """New shifts of one parent, the shares that they lead to, and about how much was gained."""
+        states, new, gained = len(next(iter(seen.values()), [])), dict(shifts[p]), 0.0
         odds: dict[int, list[float]] = {}
         for value in range(self.cards[parent]):
             here = [v for v in seen if v[p] == value]
             odds[value] = []
             for x in range(states):
-                step = newton(seen, chances, here, x, new.get((value, x), 0.0), variance)
+                step, more = newton(seen, chances, here, x, new.get((value, x), 0.0))
                 new[value, x] = new.get((value, x), 0.0) + step
                 odds[value].append(exp(step))
-        return (*shifts[:p], new, *shifts[p + 1 :]), {v: shifted(chances[v], odds[v[p]]) for v in seen}
+                gained += more
+        return (*shifts[:p], new, *shifts[p + 1 :]), {v: shifted(chances[v], odds[v[p]]) for v in seen}, gained
 
     def _cost(
         self,
         seen: dict[Values, list[int]],
         chances: dict[Values, list[float]],
-        level: list[float],
         shifts: tuple[Shifts, ...],
-        order: Values,
-    ) -> float:
-        states = len(level)
-        of_level = sum(each**2 for each in level) / 3.0
-        of_level += sum(
-            (1 - 1 / states) * log(1 + 3.0 * sum(sum(seen[v]) * chances[v][x] * (1 - chances[v][x]) for v in seen))
-            for x in range(states)
-        )
-        return of_level / 2 + self._cost_of_variances(seen, chances, list(shifts), order, 0)
-
-    def _cost_of_variances(
-        self,
-        seen: dict[Values, list[int]],
-        chances: dict[Values, list[float]],
-        shifts: list[Shifts],
         parents: Values,
         first: int,
     ) -> float:
-        costs = []
+        """Laplace's: shifts and what is known of them, without what is alike for all states or for all values."""
+        costs, states = [], len(next(iter(seen.values()), []))
+        whole = sum(sum(counts) for counts in seen.values())
         for variance in VARIANCES:
             cost = 0.0
             for p, (parent, by) in enumerate(zip(parents, shifts, strict=True), start=first):
-                information: dict[tuple[int, int], float] = defaultdict(float)
-                for v in seen:
-                    for x, share in enumerate(chances[v]):
-                        information[v[p], x] += sum(seen[v]) * share * (1 - share)
-                states = len(next(iter(seen.values()), []))
-                free = (1 - 1 / self.cards[parent]) * (1 - 1 / states) if states else 0.0
-                cost += sum(each**2 for each in by.values()) / variance / 2
-                cost += free * sum(log(1 + variance * each) for each in information.values()) / 2
+                values = self.cards[parent]
+                free = (1 - 1 / values) * (1 - 1 / states)
+                for value, x in itertools.product(range(values), range(states)):
+                    here = [v for v in seen if v[p] == value]
+                    known = sum(sum(seen[v]) * chances[v][x] * (1 - chances[v][x]) for v in here)
+                    known *= 1 - sum(sum(seen[v]) for v in here) / whole if whole else 1.0
+                    of_state = sum(by[other, x] for other in range(values)) / values
+                    of_value = sum(by[value, other] for other in range(states)) / states
+                    alone = by[value, x] - of_state - of_value + sum(by.values()) / values / states
+                    cost += alone**2 * free / variance / 2 + free * log(1 + variance / free * known / free) / 2
             costs.append(-cost)
         return -mean_of(costs)
 
@@ -249,18 +245,14 @@ class Extending:
 
 
 def newton(
-    seen: dict[Values, list[int]],
-    chances: dict[Values, list[float]],
-    rows: list[Values],
-    x: int,
-    shift: float,
-    variance: float,
-) -> float:
-    """The step for one shift of all these rows."""
-    states = len(next(iter(seen.values()), [0, 0]))
+    seen: dict[Values, list[int]], chances: dict[Values, list[float]], rows: list[Values], x: int, shift: float
+) -> tuple[float, float]:
+    """The step for one shift of all these rows, and about how much it gains."""
+    states, variance = len(next(iter(seen.values()), [0, 0])), 3.0
     slope = sum(sum(seen[v]) * chances[v][x] * (1 - chances[v][x]) for v in rows) / (1 - 1 / states)
     beyond = sum(seen[v][x] - sum(seen[v]) * chances[v][x] for v in rows) - shift / variance
-    return min(max(beyond / (slope + 1 / variance), -2.0), 2.0)
+    step = min(max(beyond / (slope + 1 / variance), -2.0), 2.0)
+    return step, step * beyond / 2
 
 
 def shifted(shares: list[float], odds: list[float]) -> list[float]:

@@ -6,9 +6,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sdi.method.tables.phase1_count import Family, make_block
-from sdi.method.tables.phase2_additive import FITTED, LEVEL, VARIANCES, Sums, add_up, extend, nothing_to_add
+from sdi.method.tables.phase2_additive import VARIANCES, Sums, add_up, extend, nothing_to_add
 from sdi.method.tables.phase2_likelihood import Likelihood, prior_of
 from sdi.method.tables.phase2_own import own_likelihoods
+from sdi.method.tables.phase2_shifts import FITTED, LEVEL
 
 Vector = NDArray[np.float64]
 
@@ -36,48 +37,59 @@ def tables(
 def fitted(
     values: NDArray[np.intp], child: NDArray[np.intp], sizes: tuple[int, ...], sweeps: int
 ) -> tuple[Sums, float]:
-    """One parent after the other; what the rows are worth in the end."""
+    """One parent after the other; by how much the rows are worth more in the end than without parents."""
     sums, only = nothing_to_add(3), np.zeros(1, np.intp)
     for k in range(1, len(sizes) + 1):
         counts, every = tables(values[:, :k], child, sizes[:k])
         none, base_row = np.zeros(len(every), np.intp), np.arange(len(every)) // sizes[k - 1]
         start = extend(sums, only, base_row, none, np.array([sizes[k - 1]]), every[:, k - 1])
         sums, summed = add_up(counts, start, sweeps)
-    return sums, float((counts * summed.logs).sum() - summed.cost[0])
+    alone = np.bincount(child, minlength=3)
+    return sums, float((counts * summed.logs).sum() - summed.cost[0] - alone @ np.log(alone / alone.sum()))
 
 
 def in_full(values: NDArray[np.intp], child: NDArray[np.intp], sizes: tuple[int, ...]) -> float:
-    """Laplace's method with all second derivatives, mode and all, for each variance; their mean."""
+    """Laplace's method with all second derivatives, mode and all, for each variance; their mean.
+
+    Shifts are what is left of independent ones without what is alike for all values of a parent.
+    """
     counts, every = tables(values, child, sizes)
-    hot = np.concatenate([np.ones((len(every), 1)), *(np.eye(n)[every[:, k]] for k, n in enumerate(sizes))], axis=1)
-    found = []
-    for variance in VARIANCES:
-        precision = np.repeat([[1 / LEVEL], *[[1 / variance]] * (hot.shape[1] - 1)], 3, axis=1)
+    contrasts = [np.linalg.qr(np.c_[np.ones(n), np.eye(n)[:, 1:]])[0][:, 1:] for n in sizes]
+    hot = np.concatenate([np.ones((len(every), 1)), *(c[every[:, k]] for k, c in enumerate(contrasts))], axis=1)
+    free = np.concatenate([np.full(n - 1, (1 - 1 / n) * (1 - 1 / 3)) for n in sizes])
+    without = laplace(counts, hot[:, :1], np.full((1, 3), 1 / LEVEL))
+    found = [
+        laplace(counts, hot, np.repeat(np.append(1 / LEVEL, free / variance)[:, None], 3, axis=1))
+        for variance in VARIANCES
+    ]
+    return float(np.logaddexp.reduce(found) - np.log(len(found)) - without)
 
-        def lost(x: Vector, precision: Vector = precision) -> tuple[float, Vector]:
-            logs = hot @ x.reshape(-1, 3)
-            logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
-            slope = hot.T @ (counts.T - counts.sum(axis=0)[:, None] * np.exp(logs)) - precision * x.reshape(-1, 3)
-            return float(-(counts.T * logs).sum() + (precision * x.reshape(-1, 3) ** 2).sum() / 2), -slope.ravel()
 
-        mode = minimize(lost, np.zeros(precision.size), jac=True, method="L-BFGS-B", options={"maxiter": 2_000})
-        shares = np.exp(hot @ mode.x.reshape(-1, 3))
-        shares /= shares.sum(axis=1, keepdims=True)
-        curved = np.diag(precision.ravel())
-        for row, n, p in zip(hot, counts.sum(axis=0), shares, strict=True):
-            curved += n * np.kron(np.outer(row, row), np.diag(p) - np.outer(p, p))
-        found.append(-mode.fun + (np.log(precision).sum() - np.linalg.slogdet(curved)[1]) / 2)
-    return float(np.logaddexp.reduce(found) - np.log(len(found)))
+def laplace(counts: Vector, hot: Vector, precision: Vector) -> float:
+    """Of the log-odds that are a sum over the columns of `hot` ``[R, .]``, normal with this `precision` ``[., r]``."""
+
+    def lost(x: Vector) -> tuple[float, Vector]:
+        logs = hot @ x.reshape(-1, 3)
+        logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+        slope = hot.T @ (counts.T - counts.sum(axis=0)[:, None] * np.exp(logs)) - precision * x.reshape(-1, 3)
+        return float(-(counts.T * logs).sum() + (precision * x.reshape(-1, 3) ** 2).sum() / 2), -slope.ravel()
+
+    mode = minimize(lost, np.zeros(precision.size), jac=True, method="L-BFGS-B", options={"maxiter": 2_000})
+    shares = np.exp(hot @ mode.x.reshape(-1, 3))
+    shares /= shares.sum(axis=1, keepdims=True)
+    curved = np.diag(precision.ravel())
+    for row, n, p in zip(hot, counts.sum(axis=0), shares, strict=True):
+        curved += n * np.kron(np.outer(row, row), np.diag(p) - np.outer(p, p))
+    return float(-mode.fun + (np.log(precision).sum() - np.linalg.slogdet(curved)[1]) / 2)
 
 
 @pytest.mark.parametrize("strength", [0.1, 0.5, 1.5])
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_are_worth_what_laplaces_method_says(strength: float, seed: int) -> None:
-    """Some nats of thousands: the fit stops early, and second derivatives between parents are left out."""
+    """Of up to 1,700 nats: there is one fit for all variances, and second derivatives between shifts are left out."""
     values, child = rows_of(strength, seed)
-    _, found = fitted(values, child, (3, 2, 4), 3)
-    exact = in_full(values, child, (3, 2, 4))
-    assert exact - 10 < found < exact + 4
+    _, found = fitted(values, child, (3, 2, 4), 12)
+    assert found == pytest.approx(in_full(values, child, (3, 2, 4)), abs=0.05 if strength < 0.5 else 3.0)
 
 
 @pytest.mark.parametrize("strength", [0.5, 1.5])
@@ -88,10 +100,10 @@ def test_more_rounds_lead_to_the_mode(strength: float) -> None:
     counts, every = tables(values, child, (3, 2, 4))
     logs = sums.level[:, [0] * len(every)] + sum(each.shifts[:, every[:, k]] for k, each in enumerate(sums.parents))
     beyond = counts - counts.sum(axis=0) * np.exp(logs) / np.exp(logs).sum(axis=0)
-    np.testing.assert_allclose(beyond.sum(axis=1), sums.level[:, 0] / LEVEL, atol=0.5)  # rows of thousands
+    np.testing.assert_allclose(beyond.sum(axis=1), sums.level[:, 0] / LEVEL, atol=1.5)  # rows of thousands
     for k, each in enumerate(sums.parents):
         of_values = np.stack([beyond[:, every[:, k] == x].sum(axis=1) for x in range(each.shifts.shape[1])], axis=1)
-        np.testing.assert_allclose(of_values, each.shifts / FITTED, atol=0.5)  # rows of thousands
+        np.testing.assert_allclose(of_values, each.shifts / FITTED, atol=1.5)  # rows of thousands
 
 
 def test_parent_without_effect_is_worth_less_than_nothing() -> None:

@@ -178,7 +178,8 @@ def test_environments_in_another_order_have_their_targets_in_that_order() -> Non
 def test_scores_of_redraws_add_up(strengths: int) -> None:
     """The posterior of a parent set after three redraws is that of each alone, its prior counted once.
 
-    Which table a pair extends is chosen by all redraws together, and may be another in each alone.
+    Which table a pair extends is chosen by all redraws together, and may be another in each alone; so are the parents
+    by which it is judged which environments tables had better not be fitted to.
     """
     world, clamp = world_of(redrawn=True), Knowledge().clamp("abc")
     settings = changed(expected_parents=0.5, strengths=strengths)
@@ -194,23 +195,31 @@ def test_scores_of_redraws_add_up(strengths: int) -> None:
     rng = np.random.default_rng(1)
     touched = [np.eye(3, dtype=bool)[rng.integers(3, size=4)] for _ in range(3)]
     for i in range(3):
-        place = {frozenset(problem_set(together, i, s)): s for s in range(4)}
-        total = np.zeros(4)
-        for b, each in enumerate(alone):
-            for s in range(4):
-                total[place[frozenset(problem_set(each, i, s))]] += each.weights(i, [touched[b]])[s]
-        parents = np.array([len(problem_set(together, i, s)) for s in range(4)])
-        prior = parents * np.log(1 / 3)  # a quarter of an edge from each of the two others
-        same = [strengths == 1 or all(extends_alike(each, together, i, s) for each in alone) for s in range(4)]
-        assert sum(same) >= 3  # all but the pair, if need be
-        np.testing.assert_allclose(together.weights(i, touched)[same], (total - 2 * prior)[same], rtol=1e-10)
+        everywhere = [
+            s
+            for s in range(len(together.families[i].sets))
+            if all(extends_alike(each, together, i, s) for each in alone)
+        ]
+        assert len(everywhere) >= 3  # all but the pair, if need be
+        for s in everywhere:
+            members = problem_set(together, i, s)
+            total = -2 * len(members) * np.log(1 / 3)  # a quarter of an edge from each of the two others
+            for each, hit in zip(alone, touched, strict=True):
+                total += each.weights(i, [hit])[place_of(each, i, members)]
+            exact = strengths == 1
+            assert together.weights(i, touched)[s] == pytest.approx(total, rel=1e-10 if exact else 1e-5)
 
 
 def extends_alike(one: Any, other: Any, i: int, s: int) -> bool:
-    """Whether the parents in a set of one problem were added in the same order in another."""
-    members = set(problem_set(other, i, s))
-    (place,) = (t for t in range(4) if set(problem_set(one, i, t)) == members)
-    return bool(one.families[i].order(place) == other.families[i].order(s))
+    """Whether the parents in a set of one problem are considered in another, and if need be added in the same order."""
+    place = place_of(one, i, problem_set(other, i, s))
+    plain = not one.priors[0].extending
+    return place is not None and (plain or one.families[i].order(place) == other.families[i].order(s))
+
+
+def place_of(problem: Any, i: int, members: list[int]) -> int | None:
+    every = range(len(problem.families[i].sets))
+    return next((s for s in every if set(problem_set(problem, i, s)) == set(members)), None)
 
 
 def problem_set(problem: Any, i: int, s: int) -> list[int]:

@@ -39,6 +39,7 @@ class Fitted:
         self.extended = Linear(np.zeros(len(cells)), np.zeros(len(family.sets)))  # what the latter push
         self._shares = np.zeros((states, len(rows)))  # [r, q] the same as share, of whole rows
         self._shares[:, :1] = (counts[:states, None] + 1 / states) / (totals[0] + 1)  # no row, no column
+        self.level = float(counts[:states] @ np.log(self._shares[:, 0])) if len(rows) else 0.0  # of no parents
         self._table = np.zeros((states, len(rows)))  # [r, q]
         self._table[self.state, self.row] = seen
         self._base_row = np.searchsorted(rows, family.base_row[rows])  # [q]
@@ -77,12 +78,11 @@ class Fitted:
             self.sweeps,
         )
         self._shares[:, some] = step.shares
-        if len(step.sums.parents) > 1:  # those of one parent say nothing that a table does not
-            mine = cells.start + np.flatnonzero(chosen[family.of_row[self.rows[self.row[cells]]]])
-            at = self.state[mine], self._row_place[self.row[mine]]
-            self.share[mine], self.extended.logs[mine] = step.shares[at], np.log(around[at])
-            for linear, found in ((self.summed, step.summed), (self.pushed, step.pushed)):
-                linear.logs[mine], linear.cost[sets] = found.logs[at], found.cost
+        mine = cells.start + np.flatnonzero(chosen[family.of_row[self.rows[self.row[cells]]]])
+        at = self.state[mine], self._row_place[self.row[mine]]
+        self.share[mine], self.extended.logs[mine] = step.shares[at], np.log(around[at])
+        for linear, found in ((self.summed, step.summed), (self.pushed, step.pushed)):
+            linear.logs[mine], linear.cost[sets] = found.logs[at], found.cost
         return step.sums
 
 

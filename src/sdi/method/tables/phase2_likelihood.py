@@ -15,6 +15,7 @@ from scipy.special import gammaln
 from sdi.method.tables.phase1_count import Block, Counts, Family
 from sdi.method.tables.phase2_additive import Linear
 from sdi.method.tables.phase2_fitted import Fitted
+from sdi.method.tables.phase2_rising import changed_sums, sums_of_rising
 
 Vector: TypeAlias = NDArray[np.float64]
 FEW = 4096  # counts below it are looked up
@@ -57,7 +58,7 @@ class Prior(NamedTuple):
 
     sizes: tuple[float, ...]  # equivalent samples; a single one is BDeu
     shares: tuple[Vector, ...] = ()  # of each state of each variable among all rows of the block
-    sweeps: int = 3  # over the shifts of a table; without any, tables have none
+    sweeps: int = 12  # over the shifts of a table; without any, tables have none
 
     @property
     def extending(self) -> bool:
@@ -108,27 +109,27 @@ class Bdeu:
         return np.asarray(inside - np.bincount(of_row, self.row(totals[rows], of_row), minlength=size), np.float64)
 
 
-class _Part:
+class _Part(NamedTuple):
     """Some counts under a prior for each sample size, added up for each of several sets.
 
     What all rows come to is worked out once: of fewer rows only the counts that differ have to be looked at.
     """
 
-    def __init__(self, place: NDArray[np.intp], of: NDArray[np.intp], sets: int, prior: Vector, n: Vector) -> None:
-        self.place, self.of, self.sets, self.prior = place, of, sets, prior  # [.] among counts, [.] set, [Z, .] prior
-        self.risen = gammaln(n[place] + prior)  # [Z, .]
-        self.whole = self._sums(of, self.risen - gammaln(prior))  # [Z, sets]
+    place: NDArray[np.intp]  # [.] among counts
+    of: NDArray[np.intp]  # [.] set
+    sizes: Vector  # [Z, sets] of the prior of a table, ...
+    mass: Vector  # [.] and of each place its share of that
+    n: Vector  # all counts, and ...
+    whole: Vector  # ... what they come to [Z, sets]
 
-    def __call__(self, n: Vector, differs: NDArray[np.bool_]) -> Vector:
+    def __call__(self, n: Vector) -> Vector:
         """log Gamma(n + prior) - log Gamma(prior), added up ``[Z, sets]``."""
-        here = np.flatnonzero(differs[self.place])
-        if not len(here):
-            return self.whole
-        now = gammaln(n[self.place[here]] + self.prior[:, here])
-        return np.asarray(self.whole + self._sums(self.of[here], now - self.risen[:, here]))
+        return changed_sums(n, self.n, self.place, self.of, self.sizes, self.mass, self.whole)
 
-    def _sums(self, of: NDArray[np.intp], values: Vector) -> Vector:
-        return np.array([np.bincount(of, each, minlength=self.sets) for each in values], dtype=np.float64)
+
+def _part(place: NDArray[np.intp], of: NDArray[np.intp], sizes: Vector, mass: Vector, n: Vector) -> _Part:
+    sizes = np.ascontiguousarray(sizes)
+    return _Part(place, of, sizes, mass, n, sums_of_rising(n, place, of, sizes, mass))
 
 
 class Likelihood:
@@ -158,18 +159,16 @@ class Likelihood:
         cell_set, sizes = row_set[row], prior.scaled(family.combinations)
         self.alike = _alike(self.base, sizes[0], first)
         fit = Fitted(family, self.cells, self.rows, left, family.totals(left), prior.sweeps, first)
-        self.cell_set, self.summed, self.pushed = cell_set, fit.summed, fit.pushed
+        self.cell_set, self.pushed = cell_set, fit.pushed
+        self.summed = fit.summed._replace(cost=fit.summed.cost + fit.level - known[0])
         share, below = _row_shares(family, prior.shares)[self.rows], sizes[:, self.alike.first]
         of_cells, of_rows = (np.arange(np.searchsorted(each, first), len(each)) for each in (cell_set, row_set))
-        around = sizes[:, cell_set[of_cells]] * (fit.centre * share[row])[of_cells]
-        mass = sizes[:, row_set[of_rows]] * share[of_rows]
-        self.of_cells = _Part(of_cells, cell_set[of_cells], len(self.base), around, self.n)
-        self.of_rows = _Part(of_rows, row_set[of_rows], len(self.base), mass, self.totals)
+        self.of_cells = _part(of_cells, cell_set[of_cells], sizes, (fit.centre * share[row])[of_cells], self.n)
+        self.of_rows = _part(of_rows, row_set[of_rows], sizes, share[of_rows], self.totals)
         of_cells, kind = _spans(cell_set, self.base[self.alike.first])
-        itself = below[:, kind] * (fit.share * share[row])[of_cells]
-        self.under_cells = _Part(of_cells, kind, below.shape[1], itself, self.n)
+        self.under_cells = _part(of_cells, kind, below, (fit.share * share[row])[of_cells], self.n)
         of_rows, kind = _spans(row_set, self.base[self.alike.first])
-        self.under_rows = _Part(of_rows, kind, below.shape[1], below[:, kind] * share[of_rows], self.totals)
+        self.under_rows = _part(of_rows, kind, below, share[of_rows], self.totals)
 
         self.price = self.pushed.cost  # beside what it extends; that includes what was fitted to all rows before it
         self.pushed = self.pushed._replace(cost=np.zeros(len(self.base)))
@@ -201,9 +200,8 @@ class Likelihood:
     def _added(self, counts: Counts) -> Vector:
         """What each set adds to the one that it extends, as a table around that, for each sample size ``[Z, S]``."""
         n, totals = counts[self.cells].astype(np.float64), self.family.totals(counts)[self.rows].astype(np.float64)
-        cells, rows = n != self.n, totals != self.totals
-        found = self.of_cells(n, cells) - self.of_rows(totals, rows)
-        found[:, self.alike.here] -= (self.under_cells(n, cells) - self.under_rows(totals, rows))[:, self.alike.which]
+        found = self.of_cells(n) - self.of_rows(totals)
+        found[:, self.alike.here] -= (self.under_cells(n) - self.under_rows(totals))[:, self.alike.which]
         return found
 
     def _linear(self, counts: Counts, one: Linear) -> Vector:

@@ -28,6 +28,7 @@ def own_likelihoods(
     table = _table(code, rows[:, child], times, environments, states)  # [r, R]
     result = bdeu_alone(table.T, prior.sizes[0])
     shares, mass = (table + 1 / states) / (table.sum(axis=0) + 1), np.ones(environments)
+    beside = result - (table * np.log(shares)).sum(axis=0)  # what shifts of all parents cost is beside that
     each, sums = np.arange(environments), nothing_to_add(states, environments)
     for j in parents:
         different, one, refined = np.unique(
@@ -49,14 +50,11 @@ def own_likelihoods(
         only = np.full(environments, cardinalities[j])
         step = one_more(table, around, sums, each, base, row_set, only, value, prior.sweeps)
         sums, shares = step.sums, step.shares
-        if len(sums.parents) == 1:
-            result = result + average(list(ahead))
-            continue
         gained, summed = (
             np.bincount(row_set, (table * logs).sum(axis=0), minlength=environments) - one.cost
             for one, logs in ((step.pushed, step.pushed.logs - np.log(around)), (step.summed, step.summed.logs))
         )
-        result = either(result + average([*ahead, gained]), summed)
+        result = either(result + average([*ahead, gained]), summed + beside)
     return result
 
 

@@ -147,6 +147,10 @@ def _extending(
     linear: list[tuple[Linear, Linear] | None] = [None]
     mass, sums = np.ones(len(counts)), nothing_to_add(states)
     shares = (_table(levels[0], counts, states) + 1 / states) / (counts.sum() + 1)  # [r, q]
+    alone, _ = _both_sides(counts, levels, steps, linear, np.zeros(environments))
+    beside = (
+        float((_table(levels[0], counts, states) * np.log(shares)).sum()) - alone
+    )  # what shifts cost is beside that
     for k, (under, level) in enumerate(pairwise(levels), start=1):
         one = np.empty(level.length, np.intp)
         one[level.rows[level.cells]] = np.arange(len(counts))  # [q] a cell of the last table in each row
@@ -165,15 +169,12 @@ def _extending(
         size = np.array([given.cardinalities[j]])
         step = one_more(table, around, sums, base, row_below, only, size, values, prior.sweeps)
         sums, shares = step.sums, step.shares
-        if k == 1:
-            linear.append(None)
-            continue
         pushed, summed = step.pushed.at(here), step.summed.at(here)
         so_far, _ = _both_sides(counts, levels, steps[:-1], linear, np.zeros(environments))
         seen = _sums(level.cells, counts, len(level.rows))
         # It extends what was fitted to these counts: of them it is worth what that is and what it gains, less its cost.
         cost = float(seen @ np.log(around[here])) - so_far + pushed.cost
-        linear.append((pushed._replace(cost=np.asarray(cost)), summed))
+        linear.append((pushed._replace(cost=np.asarray(cost)), summed._replace(cost=summed.cost + beside)))
     return steps, linear
 
 

@@ -1,0 +1,184 @@
+"""Phase 2, likelihood: shifts of log-odds, fitted to the tables of many parent sets, one parent at a time.
+
+Each parent takes a step of Newton's method, and shares of states move with it. Shifts of all parents lie side by side;
+`group` says which of them moves a row.
+
+Legend: R rows of tables that were seen, S sets of parents of one size, K parents of each, G values of all parents in
+all of these sets, r states of the child, V variances.
+"""
+
+from math import exp, log1p
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdi.method.tables.compiled import compiled
+
+FITTED = 3.0  # variance of shifts by which they are fitted ...
+LEVEL = 3.0  # ... and that of the log-odds that they shift
+LONGEST = 2.0  # step of a shift
+ENOUGH = 0.05  # nats: a sweep that gains less is the last
+FIRMEST = 1e6  # rows of data that a row of a fit may weigh, at most; one at least
+TINY = 1e-12  # no share is less: what was never seen may yet be
+Vector = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+@compiled
+def fit_all(
+    counts: Vector,
+    ends: Places,
+    level: Vector,
+    values: Places,
+    firsts: Places,
+    sizes: Places,
+    shifts: Vector,
+    sweeps: int,
+) -> Vector:
+    """Shares of states ``[r, R]`` if effects of all parents add up; `level` ``[r, S]`` and `shifts` ``[r, G]`` move
+    there from where they are. Rows of set s are those from `ends[s]` to `ends[s + 1]`; its parent k, with the `values`
+    ``[K, R]``, has its `sizes[k, s]` shifts from `firsts[k, s]` on."""
+    states, rows = counts.shape
+    totals, shares, none = _totals(counts), np.empty((states, rows)), np.zeros(rows, np.intp)
+    for s in range(len(ends) - 1):
+        start, stop = ends[s], ends[s + 1]
+        for row in range(start, stop):
+            whole = 0.0
+            for x in range(states):
+                power = level[x, s]
+                for k in range(len(values)):
+                    power += shifts[x, firsts[k, s] + values[k, row]]
+                shares[x, row] = exp(power)
+                whole += shares[x, row]
+            for x in range(states):
+                shares[x, row] = max(shares[x, row] / whole, TINY)
+        for _ in range(sweeps):
+            gained = 0.0
+            for k in range(len(values) - 1, -1, -1):  # first the one that is new
+                part = firsts[k, s], sizes[k, s], start, stop
+                gained += _step(counts, totals, shares, values[k], shifts, part, FITTED)
+            gained += _step(counts, totals, shares, none, level, (s, 1, start, stop), LEVEL)
+            if gained < ENOUGH:
+                break
+    return shares
+
+
+@compiled
+def fit_last(
+    counts: Vector, shares: Vector, ends: Places, value: Places, sizes: Places, shifts: Vector, sweeps: int
+) -> None:
+    """Shifts ``[r, G]`` of one parent alone, from 0; `shares` ``[r, R]`` move with them."""
+    totals, first = _totals(counts), 0
+    for s in range(len(ends) - 1):
+        for _ in range(sweeps):
+            part = first, sizes[s], ends[s], ends[s + 1]
+            if _step(counts, totals, shares, value, shifts, part, FITTED) < ENOUGH:
+                break
+        first += sizes[s]
+
+
+@compiled
+def _totals(counts: Vector) -> Vector:
+    states, rows = counts.shape
+    result = np.zeros(rows)
+    for x in range(states):
+        for row in range(rows):
+            result[row] += counts[x, row]
+    return result
+
+
+@compiled
+def _step(
+    counts: Vector,
+    totals: Vector,
+    shares: Vector,
+    value: Places,
+    shifts: Vector,
+    part: tuple[int, int, int, int],
+    variance: float,
+) -> float:
+    """One of Newton's method for the shifts of one parent in one set; those of all states say one thing twice over.
+    What it gains, in nats, is about what is returned."""
+    (first, size, start, stop), states = part, len(shares)
+    beyond, slope = np.zeros((states, size)), np.zeros((states, size))
+    for x in range(states):
+        for row in range(start, stop):
+            expected = totals[row] * shares[x, row]
+            beyond[x, value[row]] += counts[x, row] - expected
+            slope[x, value[row]] += expected * (1 - shares[x, row])
+    twice, gained = max(1 - 1 / states, 0.5), 0.0
+    for x in range(states):
+        for g in range(size):
+            uphill = beyond[x, g] - shifts[x, first + g] / variance
+            change = uphill / (slope[x, g] / twice + 1 / variance)
+            change = min(max(change, -LONGEST), LONGEST)
+            shifts[x, first + g] += change
+            gained += change * uphill / 2
+            beyond[x, g] = exp(change)
+    for row in range(start, stop):
+        whole = 0.0
+        for x in range(states):
+            shares[x, row] *= beyond[x, value[row]]
+            whole += shares[x, row]
+        for x in range(states):
+            shares[x, row] = max(shares[x, row] / whole, TINY)
+    return gained
+
+
+@compiled
+def costs_of(counts: Vector, shares: Vector, group: Places, shifts: Vector, sizes: Places, variances: Vector) -> Vector:
+    """What shifts of a parent cost in each set, for each variance ``[V, S]``: half of the log of how much sharper they
+    are known than before, and of what they are beside their variance.
+
+    What is alike for all states, or for all values, is no shift: one state and one value follow from the others, and a
+    value that nearly all rows have hardly shifts anything. So child and parent might change places.
+    """
+    (states, rows), totals = counts.shape, _totals(counts)
+    information, weight = np.zeros(shifts.shape), np.zeros(shifts.shape[1])
+    for row in range(rows):
+        weight[group[row]] += totals[row]
+    for x in range(states):
+        for row in range(rows):
+            information[x, group[row]] += totals[row] * shares[x, row] * (1 - shares[x, row])
+    result, start = np.zeros((len(variances), len(sizes))), 0
+    for s in range(len(sizes)):
+        mine = slice(start, start + sizes[s])
+        start += sizes[s]
+        whole, each = weight[mine].sum(), shifts[:, mine]
+        free, overall = (1 - 1 / states) * (1 - 1 / sizes[s]), each.sum() / (states * sizes[s])
+        of_state = np.array([each[x].sum() / sizes[s] for x in range(states)])
+        for g in range(sizes[s] if free else 0):
+            less, of_value = (1 - weight[mine][g] / whole) if whole else 1.0, each[:, g].sum() / states
+            for x in range(states):
+                square = (each[x, g] - of_state[x] - of_value + overall) ** 2
+                known = information[x, mine][g] * less
+                for v in range(len(variances)):
+                    variance = variances[v] / free
+                    result[v, s] += (square / variance + free * log1p(variance * known / free)) / 2
+    return result
+
+
+@compiled
+def fitted_with(counts: Vector, around: Vector, set_of_row: Places, sets: int) -> Vector:
+    """Shares of states in each row, as they are expected and as they were seen ``[r, R]``.
+
+    The more the rows of a table scatter around what is expected, the less that counts.
+    """
+    (states, rows), totals = counts.shape, _totals(counts)
+    beyond, more = np.zeros(sets), np.zeros(sets)
+    for row in range(rows):
+        if totals[row] == 0:
+            continue
+        square = 0.0
+        for x in range(states):
+            expected = totals[row] * around[x, row]
+            square += (counts[x, row] - expected) ** 2 / max(expected, 1 / FIRMEST)
+        beyond[set_of_row[row]] += square / max(states - 1, 1) - 1
+        more[set_of_row[row]] += totals[row] - 1
+    result = np.empty(counts.shape)
+    for row in range(rows):
+        s = set_of_row[row]
+        firm = min(max(more[s] / max(beyond[s], 1 / FIRMEST) - 1, 1.0), FIRMEST)
+        for x in range(states):
+            result[x, row] = (counts[x, row] + firm * around[x, row]) / (totals[row] + firm)
+    return result
