@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sdi.method.tables.compiled import compiled
 from sdi.worlds.world import Rows
 
 WHOLE = 20_000  # cells up to which a table is there as a whole; a larger one has only cells that were seen
@@ -250,12 +251,42 @@ class Family:
         start = int(self.first_cell[first])
         length = int(self.first_cell[-1]) - start
         counts = np.zeros(length, dtype=np.int64)
+        if not self._large:
+            bases = np.array(self.bases, np.intp).reshape(-1, 2)
+            columns, sizes = np.array(self.candidates, np.intp), np.array(self.cardinalities, np.intp)
+            starts = self.first_cell[:-1] - start
+            part = block.rows[where], block.times[where]
+            add_counts(*part, self.child, columns, sizes, bases, starts, first, counts)
+            return counts
         for rows, times in _pieces(block, where, max(1, AT_A_TIME // len(self.sets))):
             cells = self.cells(rows)[first:]
             cells -= start
             weights = None if (times == 1).all() else np.broadcast_to(times, cells.shape).ravel()
             counts += np.bincount(cells.ravel(), weights, minlength=length).astype(np.int64)  # exact: below 2^53
         return counts
+
+
+@compiled
+def add_counts(
+    rows: Rows,
+    times: NDArray[np.float64],
+    child: int,
+    candidates: Codes,
+    cardinalities: Codes,
+    bases: Codes,
+    starts: Codes,
+    first: int,
+    counts: Counts,
+) -> None:
+    """To the cells of all tables from that of set `first` on, whose cells begin at `starts` ``[S]``; `bases`
+    ``[S - 1, 2]`` has the set that each but the first extends, and by which candidate."""
+    row_of, states = np.zeros(len(starts), np.intp), cardinalities[child]
+    for r in range(len(rows)):
+        for s in range(1, len(starts)):
+            j = candidates[bases[s - 1, 1]]
+            row_of[s] = row_of[bases[s - 1, 0]] * cardinalities[j] + rows[r, j]
+        for s in range(first, len(starts)):
+            counts[starts[s] + row_of[s] * states + rows[r, child]] += int(times[r])
 
 
 def _places(family: Family, seen: Sequence[Seen | None], s: int, rows: Rows) -> Codes:

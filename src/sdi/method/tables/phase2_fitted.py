@@ -13,6 +13,7 @@ from sdi.method.tables.phase1_count import Counts, Family
 from sdi.method.tables.phase2_additive import Linear, Sums, nothing_to_add, one_more
 
 SUMMED = 20_000  # cells of a table up to which effects may add up
+DENSE = 16  # codes of which one in so many is there are looked up
 Places = NDArray[np.intp]
 
 
@@ -28,8 +29,9 @@ class Fitted:
         self.family, self.rows, self.sweeps, states = family, rows, sweeps, family.states
         place = family.of_cell[cells]
         row, self.state = np.divmod(place, states)
-        self.row = np.searchsorted(rows, row)  # [c] among those seen
-        below = np.searchsorted(place, family.base_row[row] * states + self.state)
+        among = places_of(rows, len(totals))
+        self.row = among[row]  # [c] among those seen
+        below = find(place, family.base_row[row] * states + self.state)
         seen, total = counts[cells], totals[row]
         self.centre = np.full(len(cells), 1 / states)  # [c] the share of its row that a cell has beforehand, ...
         self.share = (seen + self.centre) / (total + 1)  # [c] ... and what that comes to with its counts
@@ -42,7 +44,7 @@ class Fitted:
         self.level = float(counts[:states] @ np.log(self._shares[:, 0])) if len(rows) else 0.0  # of no parents
         self._table = np.zeros((states, len(rows)))  # [r, q]
         self._table[self.state, self.row] = seen
-        self._base_row = np.searchsorted(rows, family.base_row[rows])  # [q]
+        self._base_row = among[family.base_row[rows]]  # [q]
         self._row_place, self._set_place = np.zeros(len(rows), np.intp), np.zeros(len(family.sets), np.intp)
         sums, wanted = nothing_to_add(states), _wanted(family, first)
         lengths = [len(each) for each in family.sets]  # they are sorted by it
@@ -84,6 +86,20 @@ class Fitted:
         for linear, found in ((self.summed, step.summed), (self.pushed, step.pushed)):
             linear.logs[mine], linear.cost[sets] = found.logs[at], found.cost
         return step.sums
+
+
+def places_of(some: Places, many: int) -> Places:
+    """Where each of so many numbers stands among `some` of them; of the others nothing is said."""
+    result = np.zeros(many, np.intp)
+    result[some] = np.arange(len(some))
+    return result
+
+
+def find(codes: Places, wanted: Places) -> Places:
+    """Where each of the `wanted` stands among codes that ascend; by looking it up where that is faster."""
+    if not len(codes) or codes[-1] > DENSE * len(codes):
+        return np.searchsorted(codes, wanted)
+    return places_of(codes, int(codes[-1]) + 1)[wanted]
 
 
 def _wanted(family: Family, first: int) -> NDArray[np.bool_]:

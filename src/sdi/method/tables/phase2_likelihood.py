@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from sdi.method.tables.phase1_count import Block, Counts, Family
 from sdi.method.tables.phase2_additive import Linear
-from sdi.method.tables.phase2_fitted import Fitted
+from sdi.method.tables.phase2_fitted import Fitted, places_of
 from sdi.method.tables.phase2_rising import changed_sums, sums_of_rising
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -154,7 +154,7 @@ class Likelihood:
         totals = family.totals(counts)
         self.cells, self.rows = np.flatnonzero(counts), np.flatnonzero(totals)  # what was never seen adds nothing
         self.n, self.totals = counts[self.cells].astype(np.float64), totals[self.rows].astype(np.float64)
-        row = np.searchsorted(self.rows, family.of_cell[self.cells] // family.states)
+        row = places_of(self.rows, len(totals))[family.of_cell[self.cells] // family.states]
         row_set, self.base = family.of_row[self.rows], np.array([0, *(base for base, _ in family.bases)])
         cell_set, sizes = row_set[row], prior.scaled(family.combinations)
         self.alike = _alike(self.base, sizes[0], first)

@@ -12,7 +12,8 @@ from sdi.method.tables.compiled import compiled
 
 MULTIPLIED = 12  # factors that are multiplied; of more of them Stirling's series is the logarithm ...
 PRECISE = 8.0  # ... to all digits, from here on
-LARGEST = 1e20  # factor of a product
+SMALLEST, LARGEST = 1e-20, 1e20  # factors of a product
+FAR = 1e50  # from one that a product may be before its logarithm is taken: the next factors leave it finite
 Vector = NDArray[np.float64]
 Places = NDArray[np.intp]
 
@@ -20,16 +21,20 @@ Places = NDArray[np.intp]
 @compiled
 def log_rising(n: float, a: float) -> float:
     """log of a (a + 1) ... (a + n - 1), for a whole number n and a positive a."""
-    product = 1.0
+    product, result = 1.0, 0.0
     if n <= MULTIPLIED and a < LARGEST:
-        for k in range(int(n)):
+        if n >= 1:
+            result = log(a)  # apart: it may be next to nothing
+        for k in range(1, int(n)):
             product *= a + k
-        return log(product)
+        return result + log(product)
+    if a < SMALLEST:
+        result, a, n = log(a), a + 1, n - 1
     while a < PRECISE:  # fewer than n steps
         product *= a
         a += 1.0
         n -= 1.0
-    return log(product) + n * log(a) + (a + n - 0.5) * log1p(n / a) - n + _tail(a + n) - _tail(a)
+    return result + log(product) + n * log(a) + (a + n - 0.5) * log1p(n / a) - n + _tail(a + n) - _tail(a)
 
 
 @compiled
@@ -40,12 +45,31 @@ def _tail(x: float) -> float:
 
 
 @compiled
+def _raise(product: float, logs: float, n: float, a: float) -> tuple[float, float]:
+    """A product and the logarithms beside it, with that of n and a: where factors are few, one logarithm does for many
+    such products."""
+    if n > MULTIPLIED or not SMALLEST < a < LARGEST:
+        return product, logs + log_rising(n, a)
+    for k in range(int(n)):
+        product *= a + k
+    if not 1 / FAR < product < FAR:
+        return 1.0, logs + log(product)
+    return product, logs
+
+
+@compiled
 def sums_of_rising(n: Vector, place: Places, group: Places, sizes: Vector, mass: Vector) -> Vector:
     """Of counts at these places ``[K]`` with a prior of its size times `mass` ``[K]``, added up by group ``[Z, G]``."""
     result = np.zeros(sizes.shape)
     for z in range(len(sizes)):
+        product, logs, last = 1.0, 0.0, 0
         for k in range(len(place)):
-            result[z, group[k]] += log_rising(n[place[k]], sizes[z, group[k]] * mass[k])
+            if group[k] != last:
+                result[z, last] += logs + log(product)
+                product, logs, last = 1.0, 0.0, group[k]
+            product, logs = _raise(product, logs, n[place[k]], sizes[z, last] * mass[k])
+        if len(place):
+            result[z, last] += logs + log(product)
     return result
 
 
@@ -54,15 +78,23 @@ def changed_sums(
     n: Vector, before: Vector, place: Places, group: Places, sizes: Vector, mass: Vector, whole: Vector
 ) -> Vector:
     """The same for other counts, given those `before` and what they came to: only where they differ there is work."""
-    result = whole.copy()
+    differ, many, result = np.empty(len(place), np.intp), 0, whole.copy()
     for k in range(len(place)):
-        now, then = n[place[k]], before[place[k]]
-        if now == then:
-            continue
-        for z in range(len(sizes)):
-            prior = sizes[z, group[k]] * mass[k]
+        if n[place[k]] != before[place[k]]:
+            differ[many] = k
+            many += 1
+    for z in range(len(sizes)):
+        more, less, logs, last = 1.0, 1.0, 0.0, 0
+        for k in differ[:many]:
+            if group[k] != last:
+                result[z, last] += logs + log(more) - log(less)
+                more, less, logs, last = 1.0, 1.0, 0.0, group[k]
+            now, then, prior = n[place[k]], before[place[k]], sizes[z, last] * mass[k]
             if now > then:
-                result[z, group[k]] += log_rising(now - then, prior + then)
+                more, logs = _raise(more, logs, now - then, prior + then)
             else:
-                result[z, group[k]] -= log_rising(then - now, prior + now)
+                less, opposite = _raise(less, 0.0, then - now, prior + now)
+                logs -= opposite
+        if many:
+            result[z, last] += logs + log(more) - log(less)
     return result
