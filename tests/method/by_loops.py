@@ -1,7 +1,7 @@
 """Marginal likelihoods of tables by the book and by loops: an oracle for what the package does with arrays."""
 
 import itertools
-from math import exp, lgamma, log, prod
+from math import exp, lgamma, log, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 MANY_ROWS = 32  # of a table: with more of them its equivalent samples grow
 VARIANCES = (0.1, 0.3, 1.0, 3.0)
 ENOUGH = 0.05
+FITTED = 3.0  # variance under which shifts are fitted
 Values = tuple[int, ...]
 Shifts = dict[tuple[int, int], float]  # of a value of a parent and a state of the child
 
@@ -53,7 +54,8 @@ class Fitted(NamedTuple):
 class Extending:
     """Log marginal likelihood of tables that extend one another.
 
-    What they are around is fitted to `everything`; how often a row of a table would be seen is known from `masses`.
+    What they are around is fitted to `everything`; how often a row of a table would be seen is known from `masses`, and
+    which tables are sparse from `whole`.
     """
 
     def __init__(
@@ -63,9 +65,11 @@ class Extending:
         sizes: tuple[float, ...],
         sweeps: int = 12,
         masses: np.ndarray | None = None,
+        whole: np.ndarray | None = None,
     ) -> None:
         self.everything, self.cards, self.sizes, self.sweeps = everything.tolist(), cards, sizes, sweeps
         self.masses = self.everything if masses is None else masses.tolist()
+        self.whole = self.masses if whole is None else whole.tolist()
         self.known: dict[tuple, Fitted] = {}
 
     def __call__(self, rows: np.ndarray, child: int, order: Values) -> float:
@@ -76,13 +80,16 @@ class Extending:
             gains = [self._gain(rows.tolist(), child, order[:k], size * grown) for size in self.sizes]
             fit = self._fitted(child, order[:k])
             seen = self._counts(rows.tolist(), child, order[:k])
+            sparse = self._sparse(child, order[:k])
             if fit.pushed is None or fit.summed is None:
-                value += mean_of(gains)
+                value += mean_of([min(gain, 0.0) if sparse else gain for gain in gains])
                 continue
             pushed, summed = (
                 sum(n * logs[values][x] for values, each in seen.items() for x, n in enumerate(each)) - cost
                 for logs, cost in (fit.pushed, fit.summed)
             )
+            if sparse:
+                gains = [*(-1e6 for _ in gains[1:]), min(gains[-1], 0.0)]
             value = either(mean_of([*(value + gain for gain in gains), pushed]), summed)
         return value
 
@@ -91,8 +98,13 @@ class Extending:
         sizes = tuple(size * min(self.sizes[0], 1.0) / self.sizes[0] for size in self.sizes)
         if not len(rows):
             return 0.0
-        its = Extending(rows, self.cards, sizes, self.sweeps, np.array(self.masses))
+        its = Extending(rows, self.cards, sizes, self.sweeps, np.array(self.masses), rows)
         return either(its(rows, child, order), marginal(rows, child, [], self.cards, sizes[0]))
+
+    def _sparse(self, child: int, order: Values) -> bool:
+        """Whether hardly any cell was seen twice."""
+        seen = self._counts(self.whole, child, order)
+        return len(self.whole) < 2 * sum(n > 0 for counts in seen.values() for n in counts)
 
     def _counts(self, rows: list[list[int]], child: int, order: Values) -> dict[Values, list[int]]:
         seen: dict[Values, list[int]] = {}
@@ -224,20 +236,27 @@ class Extending:
                     of_state = sum(by[other, x] for other in range(values)) / values
                     of_value = sum(by[value, other] for other in range(states)) / states
                     alone = by[value, x] - of_state - of_value + sum(by.values()) / values / states
-                    cost += alone**2 * free / variance / 2 + free * log(1 + variance / free * known / free) / 2
+                    each, info = variance / free, known / free
+                    firm = 1 / each
+                    if each < FITTED:
+                        firm = (info + 2 / FITTED - each / FITTED**2) / (1 + each * info)
+                    cost += alone**2 * firm / 2 + free * log(1 + each * info) / 2
             costs.append(-cost)
         return -mean_of(costs)
 
     @staticmethod
     def _firm(seen: dict[Values, list[int]], around: dict[Values, list[float]]) -> dict[Values, list[float]]:
-        """What is expected counts the more, the less what was seen scatters around it."""
-        beyond = more = 0.0
+        """What is expected counts the more, the less what was seen scatters around it beyond what chance does."""
+        beyond = more = chance = 0.0
         for v, counts in ((v, counts) for v, counts in seen.items() if sum(counts)):
             expected = [sum(counts) * share for share in around[v]]
             square = sum((n - e) ** 2 / max(e, 1e-6) for n, e in zip(counts, expected, strict=True))
             beyond += square / (len(counts) - 1) - 1
-            more += sum(counts) - 1
-        firm = min(max(more / max(beyond, 1e-6) - 1, 1.0), 1e6)
+            n, free = sum(counts), len(counts) - 1
+            more += n - 1
+            inverse = sum(1 / max(share, 1e-6) for share in around[v])
+            chance += (2 * free + max(inverse - (free + 1) ** 2 - 2 * free, -2 * free * n) / n) / free**2
+        firm = min(max(more / max(beyond - 2 * sqrt(max(chance, 0)), 1e-6) - 1, 1.0), 1e6)
         return {
             v: [(n + firm * share) / (sum(counts) + firm) for n, share in zip(counts, around[v], strict=True)]
             for v, counts in seen.items()

@@ -9,6 +9,7 @@ from sdi.method.tables.phase1_count import Family, make_block
 from sdi.method.tables.phase2_additive import VARIANCES, Sums, add_up, extend, nothing_to_add
 from sdi.method.tables.phase2_likelihood import Likelihood, prior_of
 from sdi.method.tables.phase2_own import own_likelihoods
+from sdi.method.tables.phase2_score import own_prior
 from sdi.method.tables.phase2_shifts import FITTED, LEVEL
 
 Vector = NDArray[np.float64]
@@ -92,6 +93,16 @@ def test_rows_are_worth_what_laplaces_method_says(strength: float, seed: int) ->
     assert found == pytest.approx(in_full(values, child, (3, 2, 4)), abs=0.05 if strength < 0.5 else 3.0)
 
 
+@pytest.mark.parametrize("n", [60, 150, 400])
+@pytest.mark.parametrize("seed", range(3))
+def test_few_rows_are_worth_what_laplaces_method_says(n: int, seed: int) -> None:
+    """Each variance has its own mode there, other than the one that is fitted."""
+    for strength, most in ((0.1, 0.2), (0.5, 1.0)):
+        values, child = rows_of(strength, seed, n)
+        _, found = fitted(values, child, (3, 2, 4), 12)
+        assert found == pytest.approx(in_full(values, child, (3, 2, 4)), abs=most)
+
+
 @pytest.mark.parametrize("strength", [0.5, 1.5])
 def test_more_rounds_lead_to_the_mode(strength: float) -> None:
     """There, what was seen exceeds what is expected by what the prior holds against it."""
@@ -137,6 +148,20 @@ def test_sets_that_are_fitted_at_once_come_to_what_each_comes_to_alone() -> None
     _, together = add_up(np.concatenate(counts, axis=1), start, 3)
     np.testing.assert_allclose(together.logs, np.concatenate([each.logs for each in alone], axis=1), atol=1e-12)
     np.testing.assert_allclose(together.cost, np.concatenate([each.cost for each in alone]), atol=1e-9)
+
+
+@pytest.mark.parametrize(("states", "rows"), [(3, 500), (5, 200), (10, 200), (10, 500)])
+def test_new_mechanism_of_noise_is_worth_less_the_more_parents_it_is_given(states: int, rows: int) -> None:
+    """Also where hardly two rows agree in all of them, so that a table merely repeats what it was fitted to."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        shares = rng.dirichlet(np.full(states, 3.0), 4)
+        all_rows = np.stack([rng.choice(states, 3_000 + rows, p=each) for each in shares], axis=1).astype(np.uint8)
+        block, cards = make_block(all_rows[rows:], [all_rows[:rows]]), (states,) * 4
+        prior = own_prior(prior_of(block, cards, 10.0, 3))
+        worth = [float(own_likelihoods(block, 3, (0, 1, 2)[:k], cards, prior)[0]) for k in range(4)]
+        assert worth[3] < worth[0] - 3
+        assert max(np.diff(worth)) < 2.5
 
 
 def test_child_of_one_state_is_worth_nothing_whatever_its_parents() -> None:

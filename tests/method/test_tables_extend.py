@@ -341,10 +341,15 @@ def test_no_rows_score_nothing() -> None:
     family, block = family_of(0, None), make_block(EMPTY, [PARTS[1]])
     nothing = np.zeros(family.first_row[-1] * 3, np.int64)
     np.testing.assert_allclose(Likelihood(family, prior_with(block), nothing)(nothing), 0, atol=1e-9)
-    left = Likelihood(family, prior_with(block), family.count(block))(nothing)
-    lengths = np.array([len(each) for each in SETS])
+    likelihood = Likelihood(family, prior_with(block), family.count(block))
+    left, sparse = likelihood(nothing), likelihood.sparse.tolist()
     assert (left <= 1e-9).all()
-    assert (left >= -lengths * (np.log(2) + np.log(4 / 3)) - 1e-9).all()
+    most = [0.0]  # one of two accounts, and of the four of tables three; of a sparse one only one
+    for s, (base, _) in enumerate(family.bases, start=1):
+        most.append(most[base] + np.log(2) + np.log(4 if sparse[s] else 4 / 3))
+    assert any(sparse)
+    assert not all(sparse[1:])
+    assert (left >= -np.array(most) - 1e-9).all()
 
 
 @pytest.mark.parametrize(

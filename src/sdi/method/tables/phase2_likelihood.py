@@ -20,6 +20,8 @@ from sdi.method.tables.phase2_rising import changed_sums, sums_of_rising
 Vector: TypeAlias = NDArray[np.float64]
 FEW = 4096  # counts below it are looked up
 MANY_ROWS = 32  # of a table: with more of them its equivalent samples grow
+HOPELESS = 1e6  # nats that something is worth less
+TWICE = 2.0  # rows of data for each cell that was seen: with fewer a table has nothing to say by itself
 
 
 @lru_cache(maxsize=1024)
@@ -160,6 +162,7 @@ class Likelihood:
         self.alike = _alike(self.base, sizes[0], first)
         fit = Fitted(family, self.cells, self.rows, left, family.totals(left), prior.sweeps, first)
         self.cell_set, self.pushed = cell_set, fit.pushed
+        self.sparse = is_sparse(counts[: family.states].sum(), np.bincount(cell_set, minlength=len(self.base)))
         self.summed = fit.summed._replace(cost=fit.summed.cost + fit.level - known[0])
         share, below = _row_shares(family, prior.shares)[self.rows], sizes[:, self.alike.first]
         of_cells, of_rows = (np.arange(np.searchsorted(each, first), len(each)) for each in (cell_set, row_set))
@@ -202,7 +205,7 @@ class Likelihood:
         n, totals = counts[self.cells].astype(np.float64), self.family.totals(counts)[self.rows].astype(np.float64)
         found = self.of_cells(n) - self.of_rows(totals)
         found[:, self.alike.here] -= (self.under_cells(n) - self.under_rows(totals))[:, self.alike.which]
-        return found
+        return unless_sparse(found, self.sparse, np.isfinite(self.price))
 
     def _linear(self, counts: Counts, one: Linear) -> Vector:
         return np.bincount(self.cell_set, counts[self.cells] * one.logs, minlength=len(self.base)) - one.cost
@@ -228,6 +231,24 @@ def _spans(of_set: NDArray[np.intp], sets: NDArray[np.intp]) -> tuple[NDArray[np
     """All places of each of these sets, one set after the other, and for which of them each is there."""
     spans = [np.arange(*ends) for ends in np.stack([np.searchsorted(of_set, sets + k) for k in (0, 1)], 1).tolist()]
     return np.concatenate([*spans, []]).astype(np.intp), np.repeat(np.arange(len(sets)), [len(s) for s in spans])
+
+
+def is_sparse(rows: Vector | float, cells: Vector | NDArray[np.intp] | int) -> NDArray[np.bool_]:
+    """Whether hardly any cell of a table was seen twice."""
+    return np.asarray(rows < TWICE * cells)
+
+
+def unless_sparse(added: Vector, sparse: NDArray[np.bool_], shifted: NDArray[np.bool_] | bool) -> Vector:
+    """What tables add to those that they extend for each sample size ``[Z, ...]``, if they are sparse no more than that
+    nothing changes.
+
+    Each table is around what was fitted to the very same rows. One with a row for each row of data would only repeat
+    them, and seem better than the one it extends, whose rows hold several that differ. Where there are shifts to go by
+    instead it is only asked whether the effect may be too weak to be seen, with the largest size.
+    """
+    capped = np.minimum(added, 0.0)
+    capped[:-1] = np.where(shifted, -HOPELESS, capped[:-1])
+    return np.where(sparse, capped, added)
 
 
 def either(extended: Vector, summed: Vector) -> Vector:

@@ -12,7 +12,15 @@ from scipy.special import gammaln
 from sdi.method.tables.phase1_count import MOST, Block
 from sdi.method.tables.phase2_additive import nothing_to_add, one_more
 from sdi.method.tables.phase2_fitted import SUMMED
-from sdi.method.tables.phase2_likelihood import Prior, Vector, average, bdeu_alone, either
+from sdi.method.tables.phase2_likelihood import (
+    Prior,
+    Vector,
+    average,
+    bdeu_alone,
+    either,
+    is_sparse,
+    unless_sparse,
+)
 
 Places = NDArray[np.intp]
 
@@ -29,6 +37,7 @@ def own_likelihoods(
     result = bdeu_alone(table.T, prior.sizes[0])
     shares, mass = (table + 1 / states) / (table.sum(axis=0) + 1), np.ones(environments)
     beside = result - (table * np.log(shares)).sum(axis=0)  # what shifts of all parents cost is beside that
+    alone = table.sum(axis=0)
     each, sums = np.arange(environments), nothing_to_add(states, environments)
     for j in parents:
         different, one, refined = np.unique(
@@ -44,7 +53,10 @@ def own_likelihoods(
         scale = prior.scaled(combinations)
         ahead = _around(table, around, mass, row_set, scale, environments)
         ahead -= _around(before, *under, scale, environments)
-        if combinations * states > SUMMED or not prior.sweeps:
+        cells = np.bincount(row_set, (table > 0).sum(axis=0), minlength=environments)
+        shifted = combinations * states <= SUMMED and prior.sweeps > 0
+        ahead = unless_sparse(ahead, is_sparse(alone, cells), shifted)
+        if not shifted:
             shares, result = (table + around) / (table.sum(axis=0) + 1), result + average(list(ahead))
             continue
         only = np.full(environments, cardinalities[j])

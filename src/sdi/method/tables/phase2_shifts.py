@@ -7,7 +7,7 @@ Legend: R rows of tables that were seen, S sets of parents of one size, K parent
 all of these sets, r states of the child, V variances.
 """
 
-from math import exp, log1p
+from math import exp, log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ FITTED = 3.0  # variance of shifts by which they are fitted ...
 LEVEL = 3.0  # ... and that of the log-odds that they shift
 LONGEST = 2.0  # step of a shift
 ENOUGH = 0.05  # nats: a sweep that gains less is the last
+CHANCE = 2.0  # standard deviations of Pearson's statistic that rows may scatter for no reason
 FIRMEST = 1e6  # rows of data that a row of a fit may weigh, at most; one at least
 TINY = 1e-12  # no share is less: what was never seen may yet be
 Vector = NDArray[np.float64]
@@ -154,31 +155,48 @@ def costs_of(counts: Vector, shares: Vector, group: Places, shifts: Vector, size
                 known = information[x, mine][g] * less
                 for v in range(len(variances)):
                     variance = variances[v] / free
-                    result[v, s] += (square / variance + free * log1p(variance * known / free)) / 2
+                    firm = _firmness(variance, known / free)
+                    result[v, s] += (square * firm + free * log1p(variance * known / free)) / 2
     return result
+
+
+@compiled
+def _firmness(variance: float, known: float) -> float:
+    """What the square of a shift costs that was fitted under another variance than this.
+
+    Under a smaller one it would be smaller itself, and fit less well; Laplace's method goes by where it would be. What
+    is `known` about it, the curvature of the likelihood, says where that is.
+    """
+    if variance >= FITTED:
+        return 1 / variance
+    return (known + 2 / FITTED - variance / FITTED**2) / (1 + variance * known)
 
 
 @compiled
 def fitted_with(counts: Vector, around: Vector, set_of_row: Places, sets: int) -> Vector:
     """Shares of states in each row, as they are expected and as they were seen ``[r, R]``.
 
-    The more the rows of a table scatter around what is expected, the less that counts.
+    The more the rows of a table scatter around what is expected, beyond what chance would do, the less that counts.
     """
-    (states, rows), totals = counts.shape, _totals(counts)
-    beyond, more = np.zeros(sets), np.zeros(sets)
+    (states, rows), totals, free = counts.shape, _totals(counts), max(counts.shape[0] - 1, 1)
+    beyond, more, chance = np.zeros(sets), np.zeros(sets), np.zeros(sets)
     for row in range(rows):
         if totals[row] == 0:
             continue
-        square = 0.0
+        square, inverse = 0.0, 0.0
         for x in range(states):
             expected = totals[row] * around[x, row]
             square += (counts[x, row] - expected) ** 2 / max(expected, 1 / FIRMEST)
-        beyond[set_of_row[row]] += square / max(states - 1, 1) - 1
-        more[set_of_row[row]] += totals[row] - 1
+            inverse += 1 / max(around[x, row], 1 / FIRMEST)
+        s = set_of_row[row]
+        beyond[s] += square / free - 1
+        more[s] += totals[row] - 1
+        chance[s] += (2 * free + max(inverse - states**2 - 2 * free, -2 * free * totals[row]) / totals[row]) / free**2
     result = np.empty(counts.shape)
     for row in range(rows):
         s = set_of_row[row]
-        firm = min(max(more[s] / max(beyond[s], 1 / FIRMEST) - 1, 1.0), FIRMEST)
+        plain = beyond[s] - CHANCE * sqrt(max(chance[s], 0.0))
+        firm = min(max(more[s] / max(plain, 1 / FIRMEST) - 1, 1.0), FIRMEST)
         for x in range(states):
             result[x, row] = (counts[x, row] + firm * around[x, row]) / (totals[row] + firm)
     return result

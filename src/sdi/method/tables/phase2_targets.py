@@ -17,7 +17,7 @@ from scipy.special import gammaln
 from sdi.method.tables.phase1_count import MOST, Block, Codes
 from sdi.method.tables.phase2_additive import Linear, nothing_to_add, one_more
 from sdi.method.tables.phase2_fitted import SUMMED
-from sdi.method.tables.phase2_likelihood import Prior, Vector, average, either
+from sdi.method.tables.phase2_likelihood import Prior, Vector, average, either, is_sparse, unless_sparse
 from sdi.method.tables.phase2_own import own_likelihoods
 from sdi.method.tables.phase2_score import own_prior, own_table
 
@@ -39,6 +39,7 @@ class Level(NamedTuple):
     rows: Codes  # [c] the row of each of its cells ...
     states: Codes  # [c] ... and the state of the child there
     length: int  # its rows
+    sparse: NDArray[np.bool_]  # [] whether hardly any cell was seen twice
     of_cells: Share
     of_rows: Share
 
@@ -83,7 +84,8 @@ def environment_tables(
     whole = _share(part, cell, block.times)
     counts, touchable = _sums(whole.place, whole.times, len(different)), whole.environment > 0
     inside = Share(whole.environment[touchable] - 1, whole.place[touchable], whole.times[touchable])
-    levels = [_level(code[some] * states + block.rows[some, child], states, inside) for code in codes]
+    total = float(block.times.sum())
+    levels = [_level(code[some] * states + block.rows[some, child], states, inside, total) for code in codes]
     own, alone = own_prior(prior), block.environments
     hard = _alone(levels[0], _flat(levels[0], states, own.sizes[0]), alone)
     if prior.extending:
@@ -110,13 +112,14 @@ def _share(environment: Codes, place: Codes, times: Vector) -> Share:
     return Share(different // most, different % most, _sums(which, times, len(different)))
 
 
-def _level(cell: Codes, states: int, inside: Share) -> Level:
+def _level(cell: Codes, states: int, inside: Share, total: float) -> Level:
     """The table to whose cells these belong; `cell` is the row of each times the states of the child plus its own."""
     different, cells = _numbered(cell)
     rows = different // states
     of_cells = _share(inside.environment, cells[inside.place], inside.times)
     of_rows = _share(of_cells.environment, rows[of_cells.place], of_cells.times)
-    return Level(cells, rows, different % states, int(rows.max(initial=-1)) + 1, of_cells, of_rows)
+    length, sparse = int(rows.max(initial=-1)) + 1, is_sparse(total, len(different))
+    return Level(cells, rows, different % states, length, sparse, of_cells, of_rows)
 
 
 def _flat(level: Level, states: int, row: float) -> Expected:
@@ -224,7 +227,8 @@ def _both_sides(
         found = [_worth(pooled, levels[k], expected, sign) for k, expected in step]
         value, each = found[0]
         if len(found) > 1:
-            value, each = value - found[1][0], each - found[1][1]
+            known = levels[step[0][0]].sparse, shifts is not None
+            value, each = unless_sparse(value - found[1][0], *known), unless_sparse(each - found[1][1], *known)
         if shifts is None:
             shared, other = shared + float(average(list(value))), other + average(list(each))
             continue

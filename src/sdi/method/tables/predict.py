@@ -10,7 +10,15 @@ from sdi.graphs import BoolMatrix
 from sdi.method.tables.phase1_count import MOST, make_block
 from sdi.method.tables.phase2_additive import nothing_to_add, one_more
 from sdi.method.tables.phase2_fitted import SUMMED
-from sdi.method.tables.phase2_likelihood import Prior, Vector, bdeu_alone, log_rising, prior_of
+from sdi.method.tables.phase2_likelihood import (
+    Prior,
+    Vector,
+    bdeu_alone,
+    is_sparse,
+    log_rising,
+    prior_of,
+    unless_sparse,
+)
 from sdi.worlds.world import Rows
 
 
@@ -61,6 +69,7 @@ def _extending(
     shares = (counts + 1 / states) / (counts.sum(axis=1, keepdims=True) + 1)  # [q, r]
     chances = np.repeat((counts + prior.sizes[0] / states) / (counts.sum() + prior.sizes[0]), len(test), axis=0)
     explained, mass, sums = float(bdeu_alone(counts[0], prior.sizes[0])), np.ones(1), nothing_to_add(states)
+    beside = explained - float((counts * np.log(shares)).sum())  # what shifts cost is beside that
     for j in sorted(members, key=lambda j: -_told(train, child, j, cardinalities)):
         before, under, above = counts, (mass, shares), code
         code = _refined(code, both[:, j], cardinalities[j])
@@ -74,19 +83,20 @@ def _extending(
             worth.append(_rise(counts, size * mass, centre) - _rise(before, size * under[0], under[1]))
             rows = size * mass[of_test, None]
             guesses.append((counts[of_test] + rows * chances) / (counts[of_test].sum(axis=1, keepdims=True) + rows))
-        step = None
-        if combinations * states <= SUMMED and prior.sweeps:
+        step, shifted = None, combinations * states <= SUMMED and prior.sweeps > 0
+        worth = unless_sparse(np.array(worth), is_sparse(counts.sum(), int(np.count_nonzero(counts))), shifted).tolist()
+        if shifted:
             base, only, size_of = np.zeros(1, np.intp), np.zeros(q, np.intp), np.array([cardinalities[j]])
             given = above[one].astype(np.intp), only, size_of, both[one, j].astype(np.intp), prior.sweeps
             step = one_more(counts.T, centre.T, sums, base, *given)
             sums = step.sums
-        if step is None or len(sums.parents) == 1:
+        if step is None:
             chances, explained = _weighed(guesses, worth, explained)
             shares = (counts + centre) / (counts.sum(axis=1, keepdims=True) + 1)
             continue
         gained = step.pushed.logs - np.log(centre.T)
         pushed = float((counts.T * gained).sum() - step.pushed.cost[0])
-        summed = float((counts.T * step.summed.logs).sum() - step.summed.cost[0])
+        summed = float((counts.T * step.summed.logs).sum() - step.summed.cost[0]) + beside
         moved = chances * np.exp(gained.T[of_test])
         guesses.append(moved / moved.sum(axis=1, keepdims=True))
         extended, so_far = _weighed(guesses, [*worth, pushed], explained)
