@@ -82,7 +82,7 @@ def test_leaves_have_the_names_of_their_places() -> None:
     state = tables.initial_state(world_of("finite"), Settings(**QUICK), 0)
     assert list(to_arrays(state)) == [f".{field}" for field in tables.State._fields]
     assert list(to_arrays(auto.State(state, None, np.zeros(2), np.zeros(2, bool))))[-3:] == [
-        *(".tables.graph", ".verdict", ".settled")
+        *(".tables.crowded", ".verdict", ".settled")
     ]
     assert {name: int(array) for name, array in to_arrays((1, (2, 3), None)).items()} == {
         "[0]": 1,

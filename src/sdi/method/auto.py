@@ -40,7 +40,8 @@ class State(NamedTuple):
     @property
     def winner(self) -> "TablesState | NeuralState":
         """Networks if they are as far ahead as they have to be."""
-        better = self.verdict[1] > self.verdict[0] + lead(self.verdict[2], *self.settled.tolist())
+        (by_tables, by_networks), strained = self.settled.tolist(), bool(self.tables.strained.any())
+        better = self.verdict[1] > self.verdict[0] + lead(self.verdict[2], by_tables, by_networks, strained)
         return self.neural if self.neural is not None and better else self.tables
 
     @property
@@ -91,13 +92,16 @@ def stop_reason(state: State, settings: Settings) -> str | None:
 
 
 def wants_networks(state: State, settings: Settings) -> bool:
-    """Whether networks might do better: a table is strained, or chains are far apart, and they need no longer than one
-    would wait.
+    """Whether networks might do better: a table is strained, a variable has many parents, or chains are far apart, and
+    they need no longer than one would wait.
 
     A limit on seconds says how long that is.
     """
     soon = len(state.tables.strained) * state.tables.states <= AFFORDABLE
-    doubtful = bool(state.tables.strained.any()) or tables.stop_reason(state.tables, settings) == "apart"
+    doubtful = (
+        bool((state.tables.strained | state.tables.crowded).any())
+        or tables.stop_reason(state.tables, settings) == "apart"
+    )
     return doubtful and (soon or settings.seconds is not None)
 
 
@@ -174,12 +178,14 @@ def _contest(
         yield state, latest
 
 
-def lead(error: float, tables_settled: bool, networks_settled: bool) -> float:
+def lead(error: float, tables_settled: bool, networks_settled: bool, strained: bool = True) -> float:
     """By how much networks have to be ahead.
 
-    They were only asked because tables are strained: where the figures tell nothing they are trusted. Not to have come
-    to rest speaks against either.
+    Where they were asked because tables are strained they are trusted if the figures tell nothing; not so if tables
+    can well hold what the rows say. Not to have come to rest speaks against either.
     """
+    if tables_settled and not strained:
+        return error
     return error * ((-1 if networks_settled else 1) + (0 if tables_settled else -1))
 
 

@@ -198,6 +198,7 @@ def _compared(world: World, state: State, clamp: Any) -> tuple[dict[str, Any], .
             "log_likelihood": float(value),
             "error": error,
             "settled": bool(settled),
+            "strained": bool(state.tables.strained.any()),
             "edges": edges(*found[name]),
         }
         for name, value, settled in zip(found, state.verdict[:2], state.settled, strict=True)
@@ -212,13 +213,15 @@ def in_words(compared: tuple[Mapping[str, Any], ...]) -> str:
     figures = f"{better['log_likelihood']:.4f} against {worse['log_likelihood']:.4f} nats for each untouched value"
     ahead, error = better["log_likelihood"] - worse["log_likelihood"], better.get("error", 0.0)
     settled = {each["method"]: each.get("settled", True) for each in compared}
-    needed = auto.lead(error, settled["tables"], settled["neural"])  # by networks
+    strained = better.get("strained", True)
+    needed = auto.lead(error, settled["tables"], settled["neural"], strained)  # by networks
     if ahead <= 0 or (ahead > needed if better["method"] == "neural" else ahead >= -needed):
         return (
             f"{better['method']} predicts the held-out rows of interventions better than {worse['method']} ({figures})"
         )
     doubted = better["method"] if not settled[better["method"]] else None
-    why = f"since {doubted} has not settled" if doubted else "since some tables are too large for these rows"
+    tables_why = "some tables are too large for these rows" if strained else "no table is too large for these rows"
+    why = f"since {doubted} has not settled" if doubted else f"since {tables_why}"
     return (
         f"tables and neural predict the held-out rows of interventions {'' if ahead < error else 'almost '}equally "
         f"well ({figures}, with a standard error of {error:.4f}); {worse['method']} is trusted, {why}"

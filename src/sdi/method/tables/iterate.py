@@ -20,8 +20,8 @@ from sdi.method.tables.prepare import FEW, IN_VAIN, LONG, NEAR, Prepared, prepar
 from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Environment, Rows, World
 
-MANY_PARENTS = 5  # a table of so many is mostly empty
-FEW_ROWS = 30  # for each number that a table holds
+MANY_PARENTS = 5  # a table of so many is mostly empty, and their effects need not add up
+FEW_ROWS = 20  # for each number that a table holds
 CLEARLY = 20.0  # standard deviations of a G-statistic
 LOOKS = 6  # iterations on the same rows, each with twice as many draws, at most ...
 LEAST_LOOKS = 2  # ... and at least, before chains that are far apart are left so ...
@@ -45,6 +45,9 @@ class State(NamedTuple):
     states: int  # of the variable with most of them
     finite: bool  # whether the rows are all there are: then each iteration draws twice as often from the same posterior
     graph: BoolMatrix  # [M, M] one out of all that were drawn
+    crowded: (
+        BoolMatrix  # [M] who has so many parents that what they do together may matter, though no table is strained
+    )
 
 
 class Info(NamedTuple):
@@ -78,6 +81,7 @@ def initial_state(world: World, settings: Settings, seed: int) -> State:
         states=max(world.cardinalities),
         finite=bool(world.environments),
         graph=np.zeros((size, size), bool),
+        crowded=np.zeros(size, bool),
     )
 
 
@@ -116,9 +120,9 @@ def concluded(state: State, clamp: Clamp) -> Decided:
 
 
 def decided(state: State, clamp: Clamp, settings: Settings) -> NDArray[np.float32]:
-    """The same where it is decided and no table is strained, else nan."""
-    probabilities = believed(state, clamp)
-    sure = is_decided(probabilities, clamp, settings.margin) & ~state.strained[:, None] & ~state.strained[None, :]
+    """The same where it is decided and no table is strained or crowded, else nan."""
+    probabilities, doubtful = believed(state, clamp), state.strained | state.crowded
+    sure = is_decided(probabilities, clamp, settings.margin) & ~doubtful[:, None] & ~doubtful[None, :]
     return np.where(sure, probabilities, np.nan).astype(np.float32)
 
 
@@ -227,6 +231,7 @@ def _iteration(
         stable = state.stable + 1 if same and not undecided else 0.0
     targets = walked.targets.astype(np.float32)
     latest = targets[-seen.latest :]
+    strained = _strained(problem, prepared, graph, state.finite)
     done = State(
         state.iteration + 1,
         seen.interventions,
@@ -236,10 +241,11 @@ def _iteration(
         probabilities,
         latest,
         *walked.agreement,
-        _strained(problem, prepared, graph, state.finite),
+        strained,
         state.states,
         state.finite,
         graph,
+        ~strained & (graph.sum(axis=1) >= MANY_PARENTS),
     )
     rows = sum(float(block.times.sum()) for block in problem.blocks)
     visited = seen.environments[-1][-seen.latest :]
