@@ -15,6 +15,7 @@ from sdi.method.neural.batches import pool
 from sdi.method.neural.iterate import State, conclude, initial_state
 from sdi.method.neural.learner import initial_weights
 from sdi.method.neural.phase1_fit import Fitted, fit, unfitted
+from sdi.method.neural.phase3_evidence import unweighed
 from sdi.method.neural.scene import Learnt
 from sdi.method.settings import Settings
 from sdi.worlds.dataset import Dataset, FiniteEnvironment
@@ -172,6 +173,27 @@ def believing(state: State, probability: float) -> State:
     structure: Any = state.structure
     gamma = jnp.full((SIZE, SIZE), np.log(probability / (1 - probability)))
     return state._replace(structure=structure._replace(gamma=gamma, precedes=jnp.ones((SIZE, SIZE))))
+
+
+@pytest.mark.parametrize(
+    ("rows", "moved", "updates", "asked", "again"),
+    [
+        (50_000, 0.0, 4, True, False),
+        (50_000, 0.0, 6, True, True),  # every third time
+        (50_000, 0.2, 4, True, True),  # a belief has moved
+        (50_000, 0.0, 4, False, True),  # there is no answer yet
+        (20_000, 0.0, 4, True, True),  # few rows are soon asked
+    ],
+)
+def test_many_rows_are_asked_again_when_a_belief_has_moved_or_some_time_has_passed(
+    rows: float, moved: float, updates: int, asked: bool, again: bool
+) -> None:
+    evidence = unweighed(SIZE, TINY).evidence
+    left = evidence.left._replace(asked=np.full((SIZE, SIZE), asked))
+    evidence = evidence._replace(left=left, updates=jnp.asarray(float(updates)), beliefs=jnp.asarray(moved_by(0)))
+    structure = unweighed(SIZE, TINY)._replace(evidence=evidence)
+    beliefs = jnp.asarray(moved_by(moved * (SIZE - 1)))
+    assert phases._may_be_left(structure, rows, beliefs, TINY) is not again
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 from sdi.method.neural.batches import Pool
 from sdi.method.neural.candidates import Part, looked_at
 from sdi.method.neural.phase2_gains import gains, gains_by_network
-from sdi.method.neural.phase2_residuals import Networks, Sample, ask, nothing_asked
+from sdi.method.neural.phase2_residuals import MOST_ROWS, Networks, Sample, ask, nothing_asked
 from sdi.method.neural.phase2_targets import find_targets
 from sdi.method.neural.phase3_evidence import Weighed, follow, in_doubt, price_of
 from sdi.method.neural.scene import Learnt, Scene, declared
@@ -15,6 +15,7 @@ from sdi.method.settings import Settings
 from sdi.worlds.world import Environment, Rows, World
 
 ROUND = 100  # lengths of environments are rounded up to a multiple of this many rows
+SELDOM = 3  # iterations in which many rows are asked once what networks leave, while no belief moves
 FACT = 0.02  # a belief this close to 0 or 1 counts as a fact when edges are scored
 
 
@@ -48,7 +49,9 @@ def weigh(
     share = 1.0 if fresh else len(world.environments) / len(visited)
     free = jnp.asarray(world.cardinalities) - 1
     left = nothing_asked(len(world.names))
-    if ripe and not fresh and settings.estimator == "flips":
+    if ripe and not fresh and settings.estimator == "flips" and _may_be_left(structure, size, probabilities, settings):
+        left = structure.evidence.left
+    elif ripe and not fresh and settings.estimator == "flips":
         sample = _sample(observed, size, rows, real, touched)
         asked = np.asarray(clamp.open & in_doubt(structure, settings))
         believed = np.asarray(probabilities > 0.5)
@@ -58,6 +61,15 @@ def weigh(
         *(structure, worth, touched, probabilities, share, free, clamp, to_order, settings, fresh, looked, left)
     )
     return Learnt(structure, visited, np.asarray(touched))
+
+
+def _may_be_left(structure: Weighed, size: float, probabilities: jax.Array, settings: Settings) -> bool:
+    """Whether what was left the last time will do: of many rows, to ask takes as long as all else, and networks hardly
+    change any more."""
+    evidence = structure.evidence
+    if size <= MOST_ROWS or not np.asarray(evidence.left.asked).any() or int(evidence.updates) % SELDOM == 0:
+        return False
+    return float(np.abs(np.asarray(probabilities - evidence.beliefs)).max()) < settings.margin
 
 
 def _sample(observed: Pool, size: float, rows: jax.Array, real: jax.Array, touched: jax.Array) -> Sample:
