@@ -92,8 +92,8 @@ def stop_reason(state: State, settings: Settings) -> str | None:
 
 
 def wants_networks(state: State, settings: Settings) -> bool:
-    """Whether networks might do better: a table is strained, a variable has many parents, or chains are far apart, and
-    they need no longer than one would wait.
+    """Whether networks might do better: a table is strained, many parents do more together than one by one, or chains
+    are far apart, and they need no longer than one would wait.
 
     A limit on seconds says how long that is.
     """

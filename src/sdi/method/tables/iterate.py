@@ -12,6 +12,7 @@ from sdi.method.settings import Settings
 from sdi.method.tables.diagnostics import Agreement
 from sdi.method.tables.phase1_count import Block, make_block
 from sdi.method.tables.phase2_fitted import SUMMED
+from sdi.method.tables.phase2_scatter import together
 from sdi.method.tables.phase3_average import walk_on
 from sdi.method.tables.phase3_conclude import one_graph
 from sdi.method.tables.phase3_sample import Walk
@@ -20,7 +21,8 @@ from sdi.method.tables.prepare import FEW, IN_VAIN, LONG, NEAR, Prepared, prepar
 from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Environment, Rows, World
 
-MANY_PARENTS = 5  # a table of so many is mostly empty, and their effects need not add up
+MANY_PARENTS = 5  # a table of so many is mostly empty
+PLAINLY = 3.0  # standard deviations by which rows of a table scatter around effects that add up
 FEW_ROWS = 20  # for each number that a table holds
 CLEARLY = 20.0  # standard deviations of a G-statistic
 LOOKS = 6  # iterations on the same rows, each with twice as many draws, at most ...
@@ -45,9 +47,7 @@ class State(NamedTuple):
     states: int  # of the variable with most of them
     finite: bool  # whether the rows are all there are: then each iteration draws twice as often from the same posterior
     graph: BoolMatrix  # [M, M] one out of all that were drawn
-    crowded: (
-        BoolMatrix  # [M] who has so many parents that what they do together may matter, though no table is strained
-    )
+    crowded: BoolMatrix  # [M] whose table is not strained, but whose many parents do more together than one by one
 
 
 class Info(NamedTuple):
@@ -245,7 +245,7 @@ def _iteration(
         state.states,
         state.finite,
         graph,
-        ~strained & (graph.sum(axis=1) >= MANY_PARENTS),
+        _crowded(problem, prepared, graph, strained),
     )
     rows = sum(float(block.times.sum()) for block in problem.blocks)
     visited = seen.environments[-1][-seen.latest :]
@@ -276,6 +276,16 @@ def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix, finite:
         beyond = prepared.alone.dependence(i, tuple(np.flatnonzero(parents[i]).tolist()))
         strained[i] = bool((beyond[~later[i]] > CLEARLY).any())
     return np.asarray(strained)
+
+
+def _crowded(problem: Problem, prepared: Prepared, parents: BoolMatrix, strained: BoolMatrix) -> BoolMatrix:
+    """Variables with many parents that do more together than one by one, which a table can hardly learn ``[M]``."""
+    cardinalities, prior = problem.families[0].cardinalities, problem.priors[0]
+    seen, found = (prepared.alone.rows, prepared.alone.times), np.zeros(len(parents), bool)
+    for i in np.flatnonzero((parents.sum(axis=1) >= MANY_PARENTS) & ~strained).tolist():
+        mine = tuple(np.flatnonzero(parents[i]).tolist())
+        found[i] = together(seen, i, mine, cardinalities, prior.sweeps) > PLAINLY
+    return found
 
 
 def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Generator) -> list[Walk]:
