@@ -6,7 +6,8 @@ from scipy.stats import norm
 
 from sdi.method.beliefs import Knowledge
 from sdi.method.settings import Settings
-from sdi.method.tables.iterate import MANY_PARENTS, PLAINLY, iterate
+from sdi.method.tables.doubts import MANY_PARENTS, PLAINLY
+from sdi.method.tables.iterate import iterate
 from sdi.method.tables.phase2_scatter import together
 from sdi.worlds.dataset import Dataset, FiniteEnvironment
 from sdi.worlds.world import Rows

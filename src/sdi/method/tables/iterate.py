@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sdi.graphs import BoolMatrix, descendants
+from sdi.graphs import BoolMatrix
 from sdi.method.beliefs import Clamp, Decided, Knowledge, decide, is_decided
 from sdi.method.settings import Settings
 from sdi.method.tables.diagnostics import Agreement
+from sdi.method.tables.doubts import crowded_by, strained_by
 from sdi.method.tables.phase1_count import Block, make_block
-from sdi.method.tables.phase2_fitted import SUMMED
-from sdi.method.tables.phase2_scatter import together
 from sdi.method.tables.phase3_average import walk_on
 from sdi.method.tables.phase3_conclude import one_graph
 from sdi.method.tables.phase3_sample import Walk
@@ -21,10 +20,6 @@ from sdi.method.tables.prepare import FEW, IN_VAIN, LONG, NEAR, Prepared, prepar
 from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Environment, Rows, World
 
-MANY_PARENTS = 5  # a table of so many is mostly empty
-PLAINLY = 3.0  # standard deviations by which rows of a table scatter around effects that add up
-FEW_ROWS = 20  # for each number that a table holds
-CLEARLY = 20.0  # standard deviations of a G-statistic
 LOOKS = 6  # iterations on the same rows, each with twice as many draws, at most ...
 LEAST_LOOKS = 2  # ... and at least, before chains that are far apart are left so ...
 SLOW = 4.0  # ... by so many times what the draws that are left could mend
@@ -231,7 +226,7 @@ def _iteration(
         stable = state.stable + 1 if same and not undecided else 0.0
     targets = walked.targets.astype(np.float32)
     latest = targets[-seen.latest :]
-    strained = _strained(problem, prepared, graph, state.finite)
+    strained = strained_by(problem, prepared, graph, state.finite)
     done = State(
         state.iteration + 1,
         seen.interventions,
@@ -245,7 +240,7 @@ def _iteration(
         state.states,
         state.finite,
         graph,
-        _crowded(problem, prepared, graph, strained),
+        crowded_by(problem, prepared, graph, strained),
     )
     rows = sum(float(block.times.sum()) for block in problem.blocks)
     visited = seen.environments[-1][-seen.latest :]
@@ -253,39 +248,6 @@ def _iteration(
         done.iteration, done.interventions, probabilities, undecided, -best / rows, visited, latest, walked.agreement
     )
     return done, info
-
-
-def _strained(problem: Problem, prepared: Prepared, parents: BoolMatrix, finite: bool) -> BoolMatrix:
-    """Variables with too few rows for one parent more, or a clear dependence on others than their parents ``[M]``.
-
-    Where effects may add up, a parent more has only as many numbers as it has values; else it multiplies the table, and
-    with many parents that is mostly empty. In a world without end tables are slow where causes are many.
-    """
-    cardinalities = np.array(problem.families[0].cardinalities, dtype=float)
-    usual = np.median(cardinalities)
-    numbers = np.where(parents, cardinalities[None, :], 1.0).prod(axis=1) * (cardinalities - 1) * usual
-    adding_up = np.full(len(parents), finite and problem.priors[0].extending)
-    adding_up &= numbers * cardinalities / (cardinalities - 1) <= SUMMED
-    added = (np.where(parents, cardinalities[None, :] - 1, 0.0).sum(axis=1) + usual - 1) * (cardinalities - 1)
-    rows = min(float(block.times.sum()) for block in problem.blocks)
-    too_large = np.isin(np.arange(len(parents)), prepared.too_large)
-    many = (parents.sum(axis=1) >= MANY_PARENTS) & ~adding_up
-    strained = too_large | many | (np.where(adding_up, added, numbers) * FEW_ROWS > rows)
-    later = descendants(parents)  # [M, M] of whom each is a cause, itself included
-    for i in np.flatnonzero(~strained).tolist():
-        beyond = prepared.alone.dependence(i, tuple(np.flatnonzero(parents[i]).tolist()))
-        strained[i] = bool((beyond[~later[i]] > CLEARLY).any())
-    return np.asarray(strained)
-
-
-def _crowded(problem: Problem, prepared: Prepared, parents: BoolMatrix, strained: BoolMatrix) -> BoolMatrix:
-    """Variables with many parents that do more together than one by one, which a table can hardly learn ``[M]``."""
-    cardinalities, prior = problem.families[0].cardinalities, problem.priors[0]
-    seen, found = (prepared.alone.rows, prepared.alone.times), np.zeros(len(parents), bool)
-    for i in np.flatnonzero((parents.sum(axis=1) >= MANY_PARENTS) & ~strained).tolist():
-        mine = tuple(np.flatnonzero(parents[i]).tolist())
-        found[i] = together(seen, i, mine, cardinalities, prior.sweeps) > PLAINLY
-    return found
 
 
 def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Generator) -> list[Walk]:
