@@ -4,7 +4,8 @@
     python benchmarks/accuracy.py run redrawn-small networks --seeds 1-5
     python benchmarks/accuracy.py summary
 
-A run that is in the CSV with the same settings is not run again. One thread; start two side by side to use two cores.
+A run that is in the CSV with the same settings is not run again, unless `--anew` asks for it and another version of the
+code made that row; the latest row counts. One thread; start two side by side to use two cores.
 """
 
 import argparse
@@ -26,7 +27,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
-from raw import append, read, seeds_of  # noqa: E402
+from raw import add_anew, append, by_version, is_done, library_version, read, seeds_of  # noqa: E402
 
 import sdi  # noqa: E402
 from sdi import metrics  # noqa: E402
@@ -235,7 +236,6 @@ def one(name: str, row: Row, world: str, seed: int) -> dict[str, Any]:
         "updates": state.iteration,
         "reason": _reason(state, settings),
         "undecided": info.undecided,
-        "version": sdi_version(),
     }
 
 
@@ -243,12 +243,6 @@ def _reason(state: Any, settings: sdi.Settings) -> str:
     from sdi.method.neural.iterate import stop_reason
 
     return stop_reason(state, settings) or "?"
-
-
-def sdi_version() -> str:
-    from importlib.metadata import version
-
-    return version("sdi")
 
 
 # What only tables look at: it does not make another method of the networks.
@@ -276,8 +270,8 @@ def settings_hash(settings: sdi.Settings, world: str) -> str:
     return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def run(names: list[str], worlds: list[str] | None, seeds: list[int], path: Path) -> None:
-    speed = round(matmul_gflops(), 1)
+def run(names: list[str], worlds: list[str] | None, seeds: list[int], path: Path, anew: bool = False) -> None:
+    speed, version = round(matmul_gflops(), 1), library_version("neural")
     for seed in seeds:
         jax.clear_caches()  # hundreds of runs in one process would compile more than the system lets it map
         for name in names:
@@ -286,10 +280,10 @@ def run(names: list[str], worlds: list[str] | None, seeds: list[int], path: Path
                 if worlds and world not in worlds:
                     continue
                 mark = settings_hash(sdi.Settings(method="neural", **row.settings), world)
-                done = {(r["row"], r["world"], r["seed"], r["settings"]) for r in read(path)}
-                if (name, world, str(seed), mark) in done:
+                wanted = {"row": name, "world": world, "seed": seed, "settings": mark}
+                if is_done(path, wanted, version if anew else None):
                     continue
-                result = one(name, row, world, seed) | {"matmul_gflops": speed}
+                result = one(name, row, world, seed) | {"matmul_gflops": speed, "version": version}
                 append(path, result, COLUMNS)
                 print(json.dumps({k: v for k, v in result.items() if k not in ("version", "settings")}), flush=True)
 
@@ -310,6 +304,7 @@ def summary(path: Path) -> str:
         " updates | stopped |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
+    shown: list[dict[str, str]] = []
     for (name, world), mark in latest.items():
         mine = {int(r["seed"]): r for r in rows if (r["row"], r["world"], r["settings"]) == (name, world, mark)}
         each = [mine[seed] for seed in sorted(mine)]
@@ -325,7 +320,8 @@ def summary(path: Path) -> str:
             f"| {name} | {world} | {target} | {' '.join(map(str, hamming))} | {max(hamming)} | "
             f"{right:.1%} ({best:.1%}) | {cpu:.1f} ({compiled:.0f}) | {updates} | {reasons} |"
         )
-    return "\n".join(lines)
+        shown += each
+    return "\n".join([*lines, "", by_version(shown, library_version("neural"))])
 
 
 def main() -> None:
@@ -335,6 +331,7 @@ def main() -> None:
     parser.add_argument("--worlds", nargs="*")
     parser.add_argument("--seeds", default="1-5", type=seeds_of, help="1-5 or 1,3")
     parser.add_argument("--results", type=Path, default=RESULTS)
+    add_anew(parser)
     options = parser.parse_args()
     if options.action == "list":
         for name, row in ROWS.items():
@@ -345,7 +342,7 @@ def main() -> None:
         unknown = [name for name in options.rows if name not in ROWS]
         if unknown:
             sys.exit(f"unknown row {unknown[0]!r}; choose from {', '.join(ROWS)}")
-        run(options.rows or list(ROWS), options.worlds, options.seeds, options.results)
+        run(options.rows or list(ROWS), options.worlds, options.seeds, options.results, options.anew)
 
 
 if __name__ == "__main__":

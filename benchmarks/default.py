@@ -4,7 +4,8 @@
     python benchmarks/default.py summary
 
 Worlds, rows and seeds are those of accuracy.py, whose CSV has the rows of networks. A run that is in the CSV already is
-not run again. One thread; CPU seconds include compilation.
+not run again, unless `--anew` asks for it and another version of the code made that row; the latest row counts. One
+thread; CPU seconds include compilation.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from typing import Any
 
 import accuracy  # sets one thread before numpy and JAX are there
 import numpy as np
-from raw import append, read, seeds_of
+from raw import add_anew, append, by_version, is_done, library_version, read, seeds_of
 
 import sdi
 from sdi import metrics
@@ -40,19 +41,22 @@ def one(name: str, world: str, seed: int, method: str) -> dict[str, Any]:
         **{"shd": metrics.shd(found.parents, simulated.graph.parents)},
         **{"hamming": metrics.hamming(found.parents, simulated.graph.parents), "targets_exact": right},
         **{"trusted": found.method, "reason": found.reason, "cpu_seconds": round(seconds, 1)},
-        "version": accuracy.sdi_version(),
     }
 
 
-def run(names: list[str], worlds: list[str] | None, seeds: list[int], methods: list[str], path: Path) -> None:
+def run(
+    names: list[str], worlds: list[str] | None, seeds: list[int], methods: list[str], path: Path, anew: bool = False
+) -> None:
+    versions = {method: library_version(method) for method in methods}
     for seed in seeds:
         for name in names:
             for world in accuracy.ROWS[name].worlds:
                 for method in methods:
-                    done = {(r["row"], r["world"], r["seed"], r["method"]) for r in read(path)}
-                    if (worlds and world not in worlds) or (name, world, str(seed), method) in done:
+                    wanted = {"row": name, "world": world, "seed": seed, "method": method}
+                    version = versions[method] if anew else None
+                    if (worlds and world not in worlds) or is_done(path, wanted, version):
                         continue
-                    result = one(name, world, seed, method)
+                    result = one(name, world, seed, method) | {"version": versions[method]}
                     append(path, result)
                     print({key: value for key, value in result.items() if key != "version"}, flush=True)
 
@@ -71,7 +75,7 @@ def summary(path: Path = RESULTS, networks: Path = accuracy.RESULTS) -> str:
         "| row | world | seeds | tables | networks | default | trusted | worse by at most | CPU s of default |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    order = list(accuracy.ROWS)
+    order, shown = list(accuracy.ROWS), list[dict[str, str]]()
     for (name, world), place in sorted(rows.items(), key=lambda item: order.index(item[0][0])):
         default = place.get("auto", {})
         seeds = sorted(default)
@@ -89,7 +93,8 @@ def summary(path: Path = RESULTS, networks: Path = accuracy.RESULTS) -> str:
             f"| {name} | {world} | {' '.join(map(str, seeds))} | {' '.join(errors['tables'])} |"
             f" {' '.join(errors['neural'])} | {' '.join(map(str, mine))} | {trusted} | {max(worse, 0)} | {cpu:.0f} |"
         )
-    return "\n".join(lines)
+        shown += default.values()
+    return "\n".join([*lines, "", by_version(shown, library_version("auto"))])
 
 
 def main() -> None:
@@ -100,6 +105,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="1-3", type=seeds_of)
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=METHODS)
     parser.add_argument("--results", type=Path, default=RESULTS)
+    add_anew(parser)
     given = parser.parse_args()
     unknown = [name for name in given.rows if name not in accuracy.ROWS]
     if unknown:
@@ -107,7 +113,7 @@ def main() -> None:
     if given.command == "summary":
         print(summary(given.results))
     else:
-        run(given.rows or list(accuracy.ROWS), given.worlds, given.seeds, given.methods, given.results)
+        run(given.rows or list(accuracy.ROWS), given.worlds, given.seeds, given.methods, given.results, given.anew)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,15 @@
     python benchmarks/tables.py calibration --seeds 1-50
     python benchmarks/tables.py summary
 
-Targets are unknown, worlds are fixed. A run that is in the CSV already is not run again. One thread. Networks that do
-not ship with sdi are read from the BIF files in the wheel of pgmpy.
+Targets are unknown, worlds are fixed. A run that is in the CSV already is not run again, unless `--anew` asks for it
+and another version of the code made that row; the latest row counts. One thread. Networks that do not ship with sdi are
+read from the BIF files in the wheel of pgmpy.
 """
 
 import argparse
 import os
 import resource
 import time
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402
-from raw import append, read, seeds_of  # noqa: E402
+from raw import add_anew, append, by_version, is_done, library_version, read, seeds_of  # noqa: E402
 
 import sdi  # noqa: E402
 from sdi import metrics, networks  # noqa: E402
@@ -98,7 +98,6 @@ def one(name: str, world_name: str, seed: int, method: str) -> dict[str, Any]:
         **{"r_hat": None if found.chains is None else round(found.chains[0], 4)},
         **{"cpu_seconds": round(seconds, 2), "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024},
         **{"iterations": found.iterations, "reason": found.reason, "trusted": found.method},
-        "version": version("sdi"),
     }
 
 
@@ -115,14 +114,17 @@ def ceiling(block: Any, truth: np.ndarray, right: np.ndarray, cardinalities: tup
     return float((right[np.arange(len(best)), np.minimum(best, len(truth) - 1)] & (best < len(truth))).mean())
 
 
-def run(names: list[str], worlds: list[str] | None, seeds: list[int], method: str, path: Path) -> None:
+def run(
+    names: list[str], worlds: list[str] | None, seeds: list[int], method: str, path: Path, anew: bool = False
+) -> None:
+    version = library_version(method)
     for name in names:
         for seed in seeds:
             for world in ROWS[name].worlds:
-                done = {(r["row"], r["world"], r["seed"], r["method"]) for r in read(path)}
-                if (worlds and world not in worlds) or (name, world, str(seed), method) in done:
+                wanted = {"row": name, "world": world, "seed": seed, "method": method}
+                if (worlds and world not in worlds) or is_done(path, wanted, version if anew else None):
                     continue
-                row = one(name, world, seed, method)
+                row = one(name, world, seed, method) | {"version": version}
                 append(path, row, COLUMNS)
                 print({key: row[key] for key in ("world", "seed", "hamming", "above_truth", "cpu_seconds")}, flush=True)
 
@@ -181,9 +183,10 @@ def summary(path: Path) -> str:
         " CPU s, mean | memory, MB |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    rows = read(path)
+    rows, shown = read(path), list[dict[str, str]]()
     for key in dict.fromkeys((row["row"], row["world"], row["method"]) for row in rows):
-        mine = sorted((r for r in rows if (r["row"], r["world"], r["method"]) == key), key=lambda r: int(r["seed"]))
+        latest = {int(r["seed"]): r for r in rows if (r["row"], r["world"], r["method"]) == key}
+        mine = [latest[seed] for seed in sorted(latest)]
         errors = [int(r["hamming"]) for r in mine]
         mean = {name: np.mean([float(r[name]) for r in mine]) for name in COLUMNS[-11:-3] if name != "r_hat" and mine}
         lines.append(
@@ -192,7 +195,8 @@ def summary(path: Path) -> str:
             f" {min(float(r['above_truth']) for r in mine):.1f} | {mean['cpu_seconds']:.1f} |"
             f" {max(int(r['peak_mb']) for r in mine)} |"
         )
-    return "\n".join(lines)
+        shown += [r for r in mine if key[2] == "tables"]
+    return "\n".join([*lines, "", by_version(shown, library_version("tables"))])
 
 
 def main() -> None:
@@ -201,14 +205,15 @@ def main() -> None:
     parser.add_argument("rows", nargs="*")
     parser.add_argument("--worlds", nargs="*")
     parser.add_argument("--seeds", default="1-5", type=seeds_of)
-    parser.add_argument("--method", default="tables")
+    parser.add_argument("--method", default="tables", choices=("tables", "neural", "auto"))
     parser.add_argument("--results", type=Path)
+    add_anew(parser)
     given = parser.parse_args()
     if given.command == "list":
         for name, row in ROWS.items():
             print(f"{name:8} {row.observational} + {row.rows} rows  {' '.join(row.worlds)}")
     elif given.command == "run":
-        run(given.rows or list(ROWS), given.worlds, given.seeds, given.method, given.results or RESULTS)
+        run(given.rows or list(ROWS), given.worlds, given.seeds, given.method, given.results or RESULTS, given.anew)
     elif given.command == "calibration":
         calibration(given.seeds, given.results or CALIBRATION)
     else:

@@ -1,13 +1,14 @@
 """Every method of the comparison: what is called, what it is told, and what its version is."""
 
 import ast
-import hashlib
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
+
+from experiments.comparison.versions import LIBRARY, fingerprint, program
 
 Told = Literal["observational rows only", "targets unknown", "targets known"]
 
@@ -103,11 +104,10 @@ def method_version(method: Method) -> str:
     module = method.call.partition(":")[0]
     files = [_file(module), *(_file(f"{module.rpartition('.')[0]}.{name}") for name in method.builds_on)]
     packages = [f"{name} {_version(name)}" for name in (*method.needs, *(("sdi",) if method.ours else ()))]
-    code = hashlib.sha256("".join(_code(path) for path in files).encode() + repr(method.options).encode())
-    if method.ours:  # a change of the library is another version of ours long before its number says so
-        library = Path(_file("sdi")).parent / "method"
-        code.update("".join(_code(str(path)) for path in sorted(library.rglob("*.py"))).encode())
-    return ", ".join([*packages, code.hexdigest()[:8]])
+    library = sorted((LIBRARY / "method").rglob("*.py")) if method.ours else ()
+    # A change of the library is another version of ours long before its number says so.
+    code = fingerprint(map(program, files), repr(method.options), *map(program, library))
+    return ", ".join([*packages, code])
 
 
 @cache
@@ -123,15 +123,6 @@ def _file(module: str) -> str:
     if found is None or found.origin is None:
         raise ValueError(f"expected a module {module}, found none; check its name in comparison/registry.py")
     return found.origin
-
-
-def _code(path: str) -> str:
-    """The program in a file without its comments and docstrings."""
-    tree = ast.parse(Path(path).read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:]
-    return ast.dump(tree)
 
 
 def about(method: Method) -> str:
