@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-
 from experiments.comparison import versions
 
 PROGRAM = '''"""What it is for."""
