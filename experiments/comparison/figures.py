@@ -59,7 +59,7 @@ def _look(line: Line) -> dict[str, Any]:
 
 
 def _ours(method: str) -> bool:
-    return method in METHODS and METHODS[method].ours
+    return method in METHODS and bool(METHODS[method].ours)
 
 
 def error_along(path: Path, cases: Mapping[str, Sequence[Line]], label: str) -> Path:

@@ -167,7 +167,7 @@ def family(method: str) -> str:
 
 
 def is_ours(line: Line) -> bool:
-    return line.method in METHODS and METHODS[line.method].ours
+    return line.method in METHODS and bool(METHODS[line.method].ours)
 
 
 def _belongs(case: Case, suite: Suite) -> bool:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from experiments.comparison.versions import LIBRARY, fingerprint, program
+from experiments.comparison.versions import fingerprint, library_version, program
 
 Told = Literal["observational rows only", "targets unknown", "targets known"]
 
@@ -23,7 +23,7 @@ class Method:
     needs: tuple[str, ...] = ()  # packages from an index, as they are called there
     loads: tuple[str, ...] = ()  # modules to import before the clock starts
     options: dict[str, Any] = field(default_factory=dict)
-    ours: bool = False
+    ours: Literal["", "tables", "neural", "auto"] = ""  # the part of the library that it is, if it is ours
     endless: bool = False  # can use a world that is redrawn at every look
     builds_on: tuple[str, ...] = ()  # modules of this folder whose change makes another version
 
@@ -46,11 +46,11 @@ def _plain(function: str, told: Told, family: str, *builds_on: str) -> Method:
     return _method("plain", told, function=function, family=family, builds_on=builds_on)
 
 
-def _ours(told: Told, family: str, **options: Any) -> Method:
+def _ours(told: Told, family: str, part: Literal["tables", "neural", "auto"], **options: Any) -> Method:
     endless = told == "targets unknown"
     return Method(
         *("experiments.methods.ours:run", told, family, (), ("sdi.method.discover",), options),
-        ours=True,
+        ours=part,
         endless=endless,
     )
 
@@ -77,11 +77,11 @@ METHODS: dict[str, Method] = {
     "gies": _method("gies", _KNOWN, "gies", builds_on=("bdeu",)),
     "greedy": _plain("climb", _KNOWN, "greedy", "greedy", "bdeu"),
     # Ours
-    "sdi_paper": _ours(_UNKNOWN, "sdi_paper", preset="paper"),
-    "sdi_default": _ours(_UNKNOWN, "sdi_default"),
-    "sdi_known": _ours(_KNOWN, "sdi_known"),
-    "sdi_tables": _ours(_UNKNOWN, "sdi_tables", method="tables"),
-    "sdi_neural": _ours(_UNKNOWN, "sdi_neural", method="neural"),
+    "sdi_paper": _ours(_UNKNOWN, "sdi_paper", "neural", preset="paper"),
+    "sdi_default": _ours(_UNKNOWN, "sdi_default", "auto"),
+    "sdi_known": _ours(_KNOWN, "sdi_known", "auto"),
+    "sdi_tables": _ours(_UNKNOWN, "sdi_tables", "tables", method="tables"),
+    "sdi_neural": _ours(_UNKNOWN, "sdi_neural", "neural", method="neural"),
 }
 
 
@@ -103,11 +103,10 @@ def method_version(method: Method) -> str:
     """The packages that it calls, and a fingerprint of the code here that calls them, comments left out."""
     module = method.call.partition(":")[0]
     files = [_file(module), *(_file(f"{module.rpartition('.')[0]}.{name}") for name in method.builds_on)]
-    packages = [f"{name} {_version(name)}" for name in (*method.needs, *(("sdi",) if method.ours else ()))]
-    library = sorted((LIBRARY / "method").rglob("*.py")) if method.ours else ()
+    code = fingerprint(map(program, files), repr(method.options))
     # A change of the library is another version of ours long before its number says so.
-    code = fingerprint(map(program, files), repr(method.options), *map(program, library))
-    return ", ".join([*packages, code])
+    library = [f"sdi {library_version(method.ours)}"] if method.ours else []
+    return ", ".join([*(f"{name} {_version(name)}" for name in method.needs), *library, code])
 
 
 @cache
