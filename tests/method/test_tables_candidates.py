@@ -442,6 +442,7 @@ def test_large_tables_extend_the_best_that_pay_and_no_others(few: bool, monkeypa
     everything = considered(block, strengths=3, hopeless=np.inf).family.sets
     for module in (phase1_candidates, phase1_count):
         monkeypatch.setattr(module, "WHOLE", 8)
+    monkeypatch.setattr(phase1_candidates, "ALL", 2)
     found = considered(block, strengths=3, hopeless=np.inf, few=few).family
     assert [each for each in found.sets if len(each) < 3] == [each for each in everything if len(each) < 3]
     large = [set(each) for each in found.sets if len(each) > 2]

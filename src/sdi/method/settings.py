@@ -79,7 +79,9 @@ class Settings:
     strengths: int = _symbol(3, "", "tables: equivalent sample sizes weighed, each ten times the last; 1 is BDeu alone")
     expected_parents: float = _symbol(2.0, "", "tables: parents that a variable has, before any row is seen")
     most_parents: int | None = _symbol(None, "", "tables: parents that a variable may have; None is no limit")
-    largest_table: int = _symbol(1_000_000, "", "tables: cells that a table may have")
+    largest_table: int | None = _symbol(
+        None, "", "tables: cells that a table may have; None is a million, or any number where effects add up"
+    )
     chains: int = _symbol(4, "", "tables: chains that sample graphs and targets")
     sweeps: int = _symbol(30, "", "tables: draws of each chain in the first iteration, twice as many in each next one")
     agreement: float = _symbol(1.05, "", "tables: R-hat below which chains agree")

@@ -18,7 +18,9 @@ from sdi.method.tables.phase2_likelihood import Likelihood, Prior
 
 MOST_CANDIDATES = 63  # of a variable: sets of them are bits of one number
 EXTENDED, LARGE = 48, 4  # sets of a size to which one more parent is added; fewer where that size is large
-CHOSEN = 6  # sets of a size to which one more is added though the table then is large; one where variables are few
+CHOSEN = 6  # sets of a size to which one more is added though the table then is large; fewer where there are ...
+ALL = 7  # candidates of which all sets are looked at, however large
+MANY = 60  # ... more such sets than these if so many are
 Array = NDArray[np.float64]
 
 
@@ -38,6 +40,7 @@ class Limits(NamedTuple):
     hopeless: float  # nats below a subset: such a set is not considered
     odds: float = 0.0  # of an edge beforehand, in nats
     few: bool = True  # variables: then more can be afforded
+    unless_added: bool = False  # tables in which effects add up may be of any size
 
 
 class Considered(NamedTuple):
@@ -83,7 +86,7 @@ def consider(
         fitting = [
             each
             for each in wanted
-            if size <= required or states[list(each)].prod() * cardinalities[child] <= limits.cells
+            if size <= required or _fits(states[list(each)].prod(), cardinalities[child], priors, limits)
         ]
         best = family.sets[int(np.argmax(scores))]
         left_out = set(wanted).difference(fitting) if len(best) == size - 1 else set()
@@ -114,7 +117,11 @@ def _affordable(
 
     They take time, and hold hardly more than the rows.
     """
-    best = _paying(_largest(family, scores)[: 1 if limits.few else CHOSEN], family, scores)
+    if limits.few and len(family.candidates) <= ALL:
+        return list(sets)
+    levels = max(len(family.candidates) - 3, 1)  # with no more than three parents tables are hardly ever large
+    chosen = min(max(round(2 * MANY / levels**2), 1), CHOSEN) if limits.few else CHOSEN
+    best = _paying(_largest(family, scores)[:chosen], family, scores)
     states = np.array([family.cardinalities[j] for j in family.candidates], dtype=float)
     return [
         each
@@ -123,6 +130,12 @@ def _affordable(
         or states[list(each)].prod() * family.states <= WHOLE
         or best.intersection(_without_one(each))
     ]
+
+
+def _fits(combinations: float, states: int, priors: Sequence[Prior], limits: Limits) -> bool:
+    """Whether a table with so many rows may be looked at."""
+    adding_up = limits.unless_added and all(bool(prior.adds_up(combinations, states)) for prior in priors)
+    return bool(combinations * states <= limits.cells) or adding_up
 
 
 def _worth(family: Family, counts: list[Counts], priors: Sequence[Prior], known: Array) -> Array:
@@ -226,8 +239,9 @@ def _extended(
     largest, here = len(family.sets[-1]), _largest(family, scores)
     most = EXTENDED if limits.few or largest < LARGE else EXTENDED // 8
     there, every = set(here[:most]), range(len(family.candidates))
-    doubtful = {k for each in present if len(each) >= LARGE for k in each} if largest >= LARGE else set()
-    best = _paying([_first_without(k, here) for k in doubtful], family, scores)
+    doubtful = {k for each in present if len(each) >= LARGE for k in each}
+    leading = here[: int(limits.few)] + [_first_without(k, here) for k in doubtful]
+    best = _paying(leading, family, scores) if largest >= LARGE else set()
     grown = {tuple(sorted((*each, k))) for each in there | best for k in every if k not in each}
     return sorted(
         each

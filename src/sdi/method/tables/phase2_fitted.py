@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sdi.method.tables.phase1_count import Counts, Family
 from sdi.method.tables.phase2_additive import Linear, Sums, nothing_to_add, one_more
 
-SUMMED = 20_000  # cells of a table up to which effects may add up
 DENSE = 16  # codes of which one in so many is there are looked up
 Places = NDArray[np.intp]
 
@@ -20,11 +19,19 @@ Places = NDArray[np.intp]
 class Fitted:
     """Each table around that which it extends: of what was seen in a table the same was seen in that.
 
-    Of sets before `first` only those are looked at which the others extend.
+    Effects may add up where `adding` says so. Of sets before `first` only those are looked at which the others extend.
     """
 
     def __init__(
-        self, family: Family, cells: Places, rows: Places, counts: Counts, totals: Counts, sweeps: int, first: int
+        self,
+        family: Family,
+        cells: Places,
+        rows: Places,
+        counts: Counts,
+        totals: Counts,
+        adding: NDArray[np.bool_],
+        sweeps: int,
+        first: int,
     ) -> None:
         self.family, self.rows, self.sweeps, states = family, rows, sweeps, family.states
         place = family.of_cell[cells]
@@ -46,7 +53,7 @@ class Fitted:
         self._table[self.state, self.row] = seen
         self._base_row = among[family.base_row[rows]]  # [q]
         self._row_place, self._set_place = np.zeros(len(rows), np.intp), np.zeros(len(family.sets), np.intp)
-        sums, wanted = nothing_to_add(states), _wanted(family, first)
+        sums, wanted = nothing_to_add(states), _wanted(family, adding, first)
         lengths = [len(each) for each in family.sets]  # they are sorted by it
         levels = np.searchsorted(lengths, np.arange(1, lengths[-1] + 2)).tolist()
         for start, stop in itertools.pairwise(levels):
@@ -54,7 +61,7 @@ class Fitted:
             self.centre[here] = self.share[below[here]]
             self.share[here] = (seen[here] + self.centre[here]) / (total[here] + 1)
             sets = start + np.flatnonzero(wanted[start:stop])
-            if len(sets) and sweeps:
+            if len(sets):
                 sums = self._shift(sums, sets, slice(start, stop), here)
 
     def _shift(self, sums: Sums, sets: Places, level: slice, cells: slice) -> Sums:
@@ -102,9 +109,9 @@ def find(codes: Places, wanted: Places) -> Places:
     return places_of(codes, int(codes[-1]) + 1)[wanted]
 
 
-def _wanted(family: Family, first: int) -> NDArray[np.bool_]:
-    """Sets whose parents may add up: those from `first` on whose table is no larger than that, and what they extend."""
-    wanted = family.combinations * family.states <= SUMMED
+def _wanted(family: Family, adding: NDArray[np.bool_], first: int) -> NDArray[np.bool_]:
+    """Sets whose parents may add up: those from `first` on that are `adding`, and what they extend."""
+    wanted = adding.copy()
     wanted[:first] = False
     for s in range(len(wanted) - 1, 0, -1):
         if wanted[s]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from sdi.method.tables.phase1_count import Block, Counts, Family
+from sdi.method.tables.phase1_count import FEW_VARIABLES, Block, Counts, Family
 from sdi.method.tables.phase2_additive import Linear
 from sdi.method.tables.phase2_fitted import Fitted, places_of
 from sdi.method.tables.phase2_rising import changed_sums, sums_of_rising
@@ -21,6 +21,9 @@ Vector: TypeAlias = NDArray[np.float64]
 FEW = 4096  # counts below it are looked up
 MANY_ROWS = 32  # of a table: with more of them its equivalent samples grow
 HOPELESS = 1e6  # nats that something is worth less
+SUMMED = 20_000  # cells of a table up to which effects may add up, ...
+SEEN = 700_000  # ... or, where variables are few, rows of data times states, which is all that can be there of it, for
+# each of the variables by which it may be extended: what it takes to look at one after the other
 TWICE = 2.0  # rows of data for each cell that was seen: with fewer a table has nothing to say by itself
 
 
@@ -61,10 +64,18 @@ class Prior(NamedTuple):
     sizes: tuple[float, ...]  # equivalent samples; a single one is BDeu
     shares: tuple[Vector, ...] = ()  # of each state of each variable among all rows of the block
     sweeps: int = 12  # over the shifts of a table; without any, tables have none
+    rows: float = np.inf  # of data that a table holds at most, if what is there of it is to count and not its size, ...
+    own_rows: float = np.inf  # ... and that of one environment
 
     @property
     def extending(self) -> bool:
         return len(self.sizes) > 1
+
+    def adds_up(self, combinations: Vector | float, states: int | Vector) -> NDArray[np.bool_]:
+        """Whether effects may add up in tables with so many rows: small ones, or those of which little is there."""
+        small = np.less_equal(np.multiply(combinations, states), SUMMED)
+        others = max(len(self.shares) - 1, 1)
+        return np.asarray(small | np.less_equal(self.rows * others * np.asarray(states), SEEN)) & (self.sweeps > 0)
 
     def scaled(self, combinations: Vector | float) -> Vector:
         """Equivalent samples of tables with so many rows, for each size ``[., ...]``."""
@@ -78,7 +89,11 @@ def prior_of(block: Block, cardinalities: Sequence[int], sample_size: float, str
         for i, states in enumerate(cardinalities)
     ]
     sizes = tuple(sample_size * 10.0**k for k in range(strengths))
-    return Prior(sizes, tuple(each / each.sum() for each in shares))
+    prior = Prior(sizes, tuple(each / each.sum() for each in shares))
+    if len(cardinalities) > FEW_VARIABLES:
+        return prior
+    own = max((float(block.times[block.part(e)].sum()) for e in range(block.environments)), default=0.0)
+    return prior._replace(rows=float(block.times.sum()), own_rows=own)
 
 
 def log_rising(n: Vector | Counts, prior: Vector | float) -> Vector:
@@ -160,7 +175,8 @@ class Likelihood:
         row_set, self.base = family.of_row[self.rows], np.array([0, *(base for base, _ in family.bases)])
         cell_set, sizes = row_set[row], prior.scaled(family.combinations)
         self.alike = _alike(self.base, sizes[0], first)
-        fit = Fitted(family, self.cells, self.rows, left, family.totals(left), prior.sweeps, first)
+        adding = prior.adds_up(family.combinations, family.states)
+        fit = Fitted(family, self.cells, self.rows, left, family.totals(left), adding, prior.sweeps, first)
         self.cell_set, self.pushed = cell_set, fit.pushed
         self.sparse = is_sparse(counts[: family.states].sum(), np.bincount(cell_set, minlength=len(self.base)))
         self.summed = fit.summed._replace(cost=fit.summed.cost + fit.level - known[0])

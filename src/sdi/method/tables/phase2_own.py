@@ -11,7 +11,6 @@ from scipy.special import gammaln
 
 from sdi.method.tables.phase1_count import MOST, Block
 from sdi.method.tables.phase2_additive import nothing_to_add, one_more
-from sdi.method.tables.phase2_fitted import SUMMED
 from sdi.method.tables.phase2_likelihood import (
     Prior,
     Vector,
@@ -54,7 +53,7 @@ def own_likelihoods(
         ahead = _around(table, around, mass, row_set, scale, environments)
         ahead -= _around(before, *under, scale, environments)
         cells = np.bincount(row_set, (table > 0).sum(axis=0), minlength=environments)
-        shifted = combinations * states <= SUMMED and prior.sweeps > 0
+        shifted = bool(prior.adds_up(combinations, states))
         ahead = unless_sparse(ahead, is_sparse(alone, cells), shifted)
         if not shifted:
             shares, result = (table + around) / (table.sum(axis=0) + 1), result + average(list(ahead))

@@ -32,7 +32,7 @@ def own_prior(prior: Prior) -> Prior:
     """That of tables of an environment that touched the variable: they are tables like any others, of smaller sample
     sizes, for a new mechanism must be plainly new before it is believed."""
     smaller = min(prior.sizes[0], 1.0) / prior.sizes[0]
-    return prior._replace(sizes=tuple(size * smaller for size in prior.sizes), sweeps=prior.sweeps)
+    return prior._replace(sizes=tuple(size * smaller for size in prior.sizes), rows=prior.own_rows)
 
 
 class Scores:

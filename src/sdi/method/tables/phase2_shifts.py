@@ -39,28 +39,32 @@ def fit_all(
     """Shares of states ``[r, R]`` if effects of all parents add up; `level` ``[r, S]`` and `shifts` ``[r, G]`` move
     there from where they are. Rows of set s are those from `ends[s]` to `ends[s + 1]`; its parent k, with the `values`
     ``[K, R]``, has its `sizes[k, s]` shifts from `firsts[k, s]` on."""
-    states, rows = counts.shape
-    totals, shares, none = _totals(counts), np.empty((states, rows)), np.zeros(rows, np.intp)
+    (states, rows), none = counts.shape, np.zeros(counts.shape[1], np.intp)
+    shares = np.empty((states, rows))
     for s in range(len(ends) - 1):
         start, stop = ends[s], ends[s + 1]
-        for row in range(start, stop):
+        seen, share, totals = _of_set(counts, start, stop)
+        for row in range(stop - start):
             whole = 0.0
             for x in range(states):
                 power = level[x, s]
                 for k in range(len(values)):
-                    power += shifts[x, firsts[k, s] + values[k, row]]
-                shares[x, row] = exp(power)
-                whole += shares[x, row]
+                    power += shifts[x, firsts[k, s] + values[k, start + row]]
+                share[row, x] = exp(power)
+                whole += share[row, x]
             for x in range(states):
-                shares[x, row] = max(shares[x, row] / whole, TINY)
+                share[row, x] = max(share[row, x] / whole, TINY)
         for _ in range(sweeps):
             gained = 0.0
             for k in range(len(values) - 1, -1, -1):  # first the one that is new
-                part = firsts[k, s], sizes[k, s], start, stop
-                gained += _step(counts, totals, shares, values[k], shifts, part, FITTED)
-            gained += _step(counts, totals, shares, none, level, (s, 1, start, stop), LEVEL)
+                part = firsts[k, s], sizes[k, s]
+                gained += _step(seen, totals, share, values[k, start:stop], shifts, part, FITTED)
+            gained += _step(seen, totals, share, none[start:stop], level, (s, 1), LEVEL)
             if gained < ENOUGH:
                 break
+        for row in range(stop - start):
+            for x in range(states):
+                shares[x, start + row] = share[row, x]
     return shares
 
 
@@ -69,13 +73,31 @@ def fit_last(
     counts: Vector, shares: Vector, ends: Places, value: Places, sizes: Places, shifts: Vector, sweeps: int
 ) -> None:
     """Shifts ``[r, G]`` of one parent alone, from 0; `shares` ``[r, R]`` move with them."""
-    totals, first = _totals(counts), 0
+    states, first = len(counts), 0
     for s in range(len(ends) - 1):
+        start, stop = ends[s], ends[s + 1]
+        seen, share, totals = _of_set(counts, start, stop)
+        for row in range(stop - start):
+            for x in range(states):
+                share[row, x] = shares[x, start + row]
         for _ in range(sweeps):
-            part = first, sizes[s], ends[s], ends[s + 1]
-            if _step(counts, totals, shares, value, shifts, part, FITTED) < ENOUGH:
+            if _step(seen, totals, share, value[start:stop], shifts, (first, sizes[s]), FITTED) < ENOUGH:
                 break
+        for row in range(stop - start):
+            for x in range(states):
+                shares[x, start + row] = share[row, x]
         first += sizes[s]
+
+
+@compiled
+def _of_set(counts: Vector, start: int, stop: int) -> tuple[Vector, Vector, Vector]:
+    """The counts of one set, the states of a row side by side ``[R, r]``, room for its shares, and its totals ``[R]``."""
+    seen, totals = np.empty((stop - start, len(counts))), np.zeros(stop - start)
+    for row in range(stop - start):
+        for x in range(len(counts)):
+            seen[row, x] = counts[x, start + row]
+            totals[row] += seen[row, x]
+    return seen, np.empty(seen.shape), totals
 
 
 @compiled
@@ -95,34 +117,36 @@ def _step(
     shares: Vector,
     value: Places,
     shifts: Vector,
-    part: tuple[int, int, int, int],
+    part: tuple[int, int],
     variance: float,
 ) -> float:
-    """One of Newton's method for the shifts of one parent in one set; those of all states say one thing twice over.
-    What it gains, in nats, is about what is returned."""
-    (first, size, start, stop), states = part, len(shares)
-    beyond, slope = np.zeros((states, size)), np.zeros((states, size))
-    for x in range(states):
-        for row in range(start, stop):
-            expected = totals[row] * shares[x, row]
-            beyond[x, value[row]] += counts[x, row] - expected
-            slope[x, value[row]] += expected * (1 - shares[x, row])
+    """One of Newton's method for the shifts of one parent in one set, whose counts and shares are ``[R, r]``; those of
+    all states say one thing twice over. What it gains, in nats, is about what is returned."""
+    (first, size), (rows, states) = part, shares.shape
+    beyond, slope = np.zeros((size, states)), np.zeros((size, states))
+    for row in range(rows):
+        g, total = value[row], totals[row]
+        for x in range(states):
+            expected = total * shares[row, x]
+            beyond[g, x] += counts[row, x] - expected
+            slope[g, x] += expected * (1 - shares[row, x])
     twice, gained = max(1 - 1 / states, 0.5), 0.0
     for x in range(states):
         for g in range(size):
-            uphill = beyond[x, g] - shifts[x, first + g] / variance
-            change = uphill / (slope[x, g] / twice + 1 / variance)
+            uphill = beyond[g, x] - shifts[x, first + g] / variance
+            change = uphill / (slope[g, x] / twice + 1 / variance)
             change = min(max(change, -LONGEST), LONGEST)
             shifts[x, first + g] += change
             gained += change * uphill / 2
-            beyond[x, g] = exp(change)
-    for row in range(start, stop):
-        whole = 0.0
+            beyond[g, x] = exp(change)
+    for row in range(rows):
+        g, whole = value[row], 0.0
         for x in range(states):
-            shares[x, row] *= beyond[x, value[row]]
-            whole += shares[x, row]
+            shares[row, x] *= beyond[g, x]
+            whole += shares[row, x]
+        rescale = 1 / whole
         for x in range(states):
-            shares[x, row] = max(shares[x, row] / whole, TINY)
+            shares[row, x] = max(shares[row, x] * rescale, TINY)
     return gained
 
 

@@ -16,7 +16,6 @@ from scipy.special import gammaln
 
 from sdi.method.tables.phase1_count import MOST, Block, Codes
 from sdi.method.tables.phase2_additive import Linear, nothing_to_add, one_more
-from sdi.method.tables.phase2_fitted import SUMMED
 from sdi.method.tables.phase2_likelihood import Prior, Vector, average, either, is_sparse, unless_sparse
 from sdi.method.tables.phase2_own import own_likelihoods
 from sdi.method.tables.phase2_score import own_prior, own_table
@@ -163,7 +162,7 @@ def _extending(
         below = _around(under, shares[under.states, under.rows], before, scale)
         steps.append([(k, _around(level, around[here], mass, scale)), (k - 1, below)])
         table, only = _table(level, counts, states), np.zeros(level.length, np.intp)
-        if given.sizes[k] * states > SUMMED or not prior.sweeps:
+        if not prior.adds_up(given.sizes[k], states):
             shares = (table + around) / (table.sum(axis=0) + 1)
             linear.append(None)
             continue

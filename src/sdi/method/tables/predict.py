@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sdi.graphs import BoolMatrix
 from sdi.method.tables.phase1_count import MOST, make_block
 from sdi.method.tables.phase2_additive import nothing_to_add, one_more
-from sdi.method.tables.phase2_fitted import SUMMED
 from sdi.method.tables.phase2_likelihood import (
     Prior,
     Vector,
@@ -83,7 +82,7 @@ def _extending(
             worth.append(_rise(counts, size * mass, centre) - _rise(before, size * under[0], under[1]))
             rows = size * mass[of_test, None]
             guesses.append((counts[of_test] + rows * chances) / (counts[of_test].sum(axis=1, keepdims=True) + rows))
-        step, shifted = None, combinations * states <= SUMMED and prior.sweeps > 0
+        step, shifted = None, bool(prior.adds_up(combinations, states))
         worth = unless_sparse(np.array(worth), is_sparse(counts.sum(), int(np.count_nonzero(counts))), shifted).tolist()
         if shifted:
             base, only, size_of = np.zeros(1, np.intp), np.zeros(q, np.intp), np.array([cardinalities[j]])

@@ -10,7 +10,7 @@ from sdi.graphs import BoolMatrix
 from sdi.method.beliefs import Clamp
 from sdi.method.settings import Settings
 from sdi.method.tables.phase1_candidates import MOST_CANDIDATES, Limits, choose_candidates, consider
-from sdi.method.tables.phase1_count import Block, Family
+from sdi.method.tables.phase1_count import FEW_VARIABLES, Block, Family
 from sdi.method.tables.phase1_overlooked import SPARE, overlooked
 from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
@@ -22,7 +22,8 @@ from sdi.method.tables.problem import Problem
 from sdi.method.tables.shelf import Shelf
 from sdi.worlds.world import Target
 
-FEW = 14  # variables up to which all others are candidates
+FEW = FEW_VARIABLES  # up to which all others are candidates
+LARGEST = 1_000_000  # cells that a table may have in which effects do not add up
 CANDIDATES = 8  # for each variable of a larger world
 SETS = 60  # parent sets of a variable of which all of a size are looked at; 400 where the variables are few
 HOPELESS = 6.0  # nats below a subset: such a set is not considered; ...
@@ -222,7 +223,8 @@ def limits_of(size: int, settings: Settings) -> Limits:
     hopeless = HOPELESS if settings.strengths > 1 else (MERCIFUL if few else CRUEL)
     odds = prior_odds(size, settings.expected_parents) if settings.strengths > 1 else 0.0
     sets = 400 if few else SETS
-    return Limits(settings.largest_table, settings.most_parents or size, sets, hopeless, odds, few)
+    cells = settings.largest_table or LARGEST
+    return Limits(cells, settings.most_parents or size, sets, hopeless, odds, few, settings.largest_table is None)
 
 
 def _weigh(
