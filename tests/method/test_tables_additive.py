@@ -5,12 +5,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from sdi.method.discover import discover
+from sdi.method.settings import Settings
 from sdi.method.tables.phase1_count import Family, make_block
 from sdi.method.tables.phase2_additive import VARIANCES, Sums, add_up, extend, nothing_to_add
 from sdi.method.tables.phase2_likelihood import Likelihood, prior_of
 from sdi.method.tables.phase2_own import own_likelihoods
 from sdi.method.tables.phase2_score import own_prior
 from sdi.method.tables.phase2_shifts import FITTED, LEVEL
+from sdi.worlds.dataset import freeze
+from sdi.worlds.named import named_world
 
 Vector = NDArray[np.float64]
 
@@ -170,3 +174,31 @@ def test_child_of_one_state_is_worth_nothing_whatever_its_parents() -> None:
     prior, family = prior_of(block, cards, 10.0, 3), Family(2, (0, 1), ((), (0,), (1,), (0, 1)), cards)
     np.testing.assert_allclose(Likelihood(family, prior, family.count(block)).whole, 0, atol=1e-9)
     np.testing.assert_allclose(own_likelihoods(block, 2, (0, 1), cards, prior), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("variables", "rows", "small", "large"), [(8, 400, True, True), (8, 200_000, True, False), (15, 400, True, False)]
+)
+def test_effects_add_up_in_small_tables_and_where_few_rows_of_few_variables_fill_them(
+    variables: int, rows: int, small: bool, large: bool
+) -> None:
+    """A table has no more cells than rows to look at, but with many of both there would be too many such tables."""
+    cards = (3,) * variables
+    seen = np.random.default_rng(0).integers(0, cards, (400, variables)).astype(np.uint8)
+    block = make_block(seen[:390], [seen[390:]])
+    prior = prior_of(block._replace(times=block.times * (rows / 400)), cards, 10.0, 3)
+    assert [bool(prior.adds_up(cells / 3, 3)) for cells in (20_000, 3.0**30)] == [small, large]
+    assert not prior._replace(sweeps=0).adds_up(1.0, 3)
+    assert own_prior(prior).adds_up(3.0**30, 3) == (variables == 8), "an environment has fewer rows"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_eight_causes_are_found_though_hardly_any_combination_of_them_is_seen_twice(seed: int) -> None:
+    """Four categories, targets unknown: 65,536 combinations, of which 9,500 rows fill some."""
+    world = named_world("collider9", rng=np.random.default_rng(seed), categories=4)
+    rng = np.random.default_rng([seed, 1])
+    frozen = freeze(world, observational=5_000, environments=9, rows=500, rng=rng)
+    found = discover(frozen.dataset, Settings(method="tables"), seed=seed)
+    np.testing.assert_array_equal(found.parents, world.graph.parents)
+    assert (found.targets.argmax(axis=1) == [target for (target,) in frozen.targets]).all()
+    assert found.warnings == ()

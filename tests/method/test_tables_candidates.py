@@ -325,6 +325,19 @@ def test_required_parents_may_exceed_the_limit_on_parents() -> None:
     assert (0, 1, 2, 3) in found.family.sets
 
 
+def test_table_in_which_effects_add_up_is_too_large_only_for_a_limit_that_was_set() -> None:
+    """What is there of it is what was seen, so that it may have more cells than a million or than a number can say."""
+    block = total(5, 1, n=8000)
+    adding = considered(block, strengths=3, cells=2**5, sets=10, unless_added=True, **ALL)
+    limited = considered(block, strengths=3, cells=2**5, sets=10, **ALL)
+    plain = considered(block, strengths=1, cells=2**5, sets=10, unless_added=True, **ALL)
+    assert [found.too_large for found in (adding, limited, plain)] == [False, True, True]
+    assert (0, 1, 2, 3, 4) in adding.family.sets
+    assert max(map(len, limited.family.sets)) == max(map(len, plain.family.sets)) == 4
+    assert prepare.limits_of(8, Settings()).unless_added
+    assert not prepare.limits_of(8, Settings(largest_table=10**7)).unless_added
+
+
 def test_required_parents_whose_table_is_too_large_are_an_error() -> None:
     with pytest.raises(ValueError, match=r"16 combinations, too many for a table of at most 8 cells; require fewer"):
         considered(total(4, 1), required=4, cells=8)

@@ -75,7 +75,8 @@ class Prior(NamedTuple):
         """Whether effects may add up in tables with so many rows: small ones, or those of which little is there."""
         small = np.less_equal(np.multiply(combinations, states), SUMMED)
         others = max(len(self.shares) - 1, 1)
-        return np.asarray(small | np.less_equal(self.rows * others * np.asarray(states), SEEN)) & (self.sweeps > 0)
+        little = np.less_equal(self.rows * others * np.asarray(states), SEEN)
+        return np.asarray(small | little) & (self.sweeps > 0 and self.extending)
 
     def scaled(self, combinations: Vector | float) -> Vector:
         """Equivalent samples of tables with so many rows, for each size ``[., ...]``."""

@@ -91,7 +91,7 @@ def fit_last(
 
 @compiled
 def _of_set(counts: Vector, start: int, stop: int) -> tuple[Vector, Vector, Vector]:
-    """The counts of one set, the states of a row side by side ``[R, r]``, room for its shares, and its totals ``[R]``."""
+    """Counts of one set, the states of a row side by side ``[R, r]``, room for its shares, and its totals ``[R]``."""
     seen, totals = np.empty((stop - start, len(counts))), np.zeros(stop - start)
     for row in range(stop - start):
         for x in range(len(counts)):
