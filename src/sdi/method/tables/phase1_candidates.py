@@ -18,9 +18,10 @@ from sdi.method.tables.phase2_likelihood import Likelihood, Prior
 
 MOST_CANDIDATES = 63  # of a variable: sets of them are bits of one number
 EXTENDED, LARGE = 48, 4  # sets of a size to which one more parent is added; fewer where that size is large
-CHOSEN = 6  # sets of a size to which one more is added though the table then is large; fewer where there are ...
-ALL = 7  # candidates of which all sets are looked at, however large
-MANY = 60  # ... more such sets than these if so many are
+CHOSEN = 6  # sets of a size to which one more is added though the table then is large
+# Where variables are few, it is one such set, unless little is there of any table, so that effects may add up in all:
+ALL = 7  # then of so many candidates all sets are looked at, ...
+MANY = 60  # ... and of more of them about so many large ones, at least one of each size
 Array = NDArray[np.float64]
 
 
@@ -68,7 +69,7 @@ def consider(
     those with one more are looked at: among the best of their size may be none without an effect of the child.
     """
     states = np.array([cardinalities[j] for j in candidates], dtype=float)
-    if states[:required].prod() * cardinalities[child] > limits.cells:
+    if not _fits(states[:required].prod(), cardinalities[child], priors, limits):
         raise ValueError(
             f"the required parents of one variable have {states[:required].prod():,.0f} combinations, too many for a "
             f"table of at most {limits.cells:,} cells; require fewer, raise largest_table, or choose method='neural'"
@@ -76,12 +77,15 @@ def consider(
     full = required + _full_size(len(candidates) - required, limits._replace(parents=max(0, limits.parents - required)))
     family, too_large = Family(child, candidates, ((),), cardinalities, ()), False
     merged = [pooled(block, (child, *candidates), cardinalities) for block in blocks]
+    little = limits.few and all(bool(prior.adds_up(np.inf, cardinalities[child])) for prior in priors)
+    chosen = _chosen(len(candidates), little) if limits.few else CHOSEN
     counts = [family.count(block) for block in merged]
     worth = _worth(family, counts, priors, np.empty((len(blocks), 0)))
     scores = _scores(family, worth, limits.odds)
     for size in range(1, max(required, min(len(candidates), limits.parents)) + 1):
         leading = _leading(family, scores, present, size)
-        wanted = _of_size(family, size, required) if size <= full else _extended(family, scores, limits, present)
+        every = size <= full
+        wanted = _of_size(family, size, required) if every else _extended(family, scores, limits, present, alone=little)
         wanted += sorted(leading.difference(wanted))
         fitting = [
             each
@@ -93,7 +97,7 @@ def consider(
         too_large = too_large or any(set(best) < set(each) for each in left_out)
         if not fitting:
             break
-        affordable = set(_affordable(fitting, family, scores, required, limits)) | (leading & set(fitting))
+        affordable = set(_affordable(fitting, family, scores, required, chosen)) | (leading & set(fitting))
         larger = _with(family, [each for each in fitting if each in affordable], scores).for_rows(merged)
         counts = [
             np.concatenate([old, larger.count(block, first=len(family.sets))])
@@ -111,16 +115,14 @@ def consider(
 
 
 def _affordable(
-    sets: Sequence[tuple[int, ...]], family: Family, scores: Array, required: int, limits: Limits
+    sets: Sequence[tuple[int, ...]], family: Family, scores: Array, required: int, chosen: int | None
 ) -> list[tuple[int, ...]]:
-    """Without large tables, but for those that extend one of the best which itself is better than what it extends.
+    """Without large tables, but for those that extend one of the `chosen` best which is better than what it extends.
 
-    They take time, and hold hardly more than the rows.
+    They take time, and hold hardly more than the rows. None is all.
     """
-    if limits.few and len(family.candidates) <= ALL:
+    if chosen is None:
         return list(sets)
-    levels = max(len(family.candidates) - 3, 1)  # with no more than three parents tables are hardly ever large
-    chosen = min(max(round(2 * MANY / levels**2), 1), CHOSEN) if limits.few else CHOSEN
     best = _paying(_largest(family, scores)[:chosen], family, scores)
     states = np.array([family.cardinalities[j] for j in family.candidates], dtype=float)
     return [
@@ -130,6 +132,14 @@ def _affordable(
         or states[list(each)].prod() * family.states <= WHOLE
         or best.intersection(_without_one(each))
     ]
+
+
+def _chosen(candidates: int, little: bool) -> int | None:
+    """How many of the best sets of a size are extended though the table is large, where variables are few."""
+    if not little:
+        return 1
+    sizes = candidates - 3  # with no more than three parents tables are hardly ever large
+    return None if candidates <= ALL else min(max(round(2 * MANY / sizes**2), 1), CHOSEN)
 
 
 def _fits(combinations: float, states: int, priors: Sequence[Prior], limits: Limits) -> bool:
@@ -229,9 +239,9 @@ def _full_size(candidates: int, limits: Limits) -> int:
 
 
 def _extended(
-    family: Family, scores: Array, limits: Limits, present: Sequence[tuple[int, ...]]
+    family: Family, scores: Array, limits: Limits, present: Sequence[tuple[int, ...]], alone: bool
 ) -> list[tuple[int, ...]]:
-    """One more parent for the best of the largest sets.
+    """One more parent for the best of the largest sets; with `alone` for the very best though no other leads there.
 
     They may all be far below a smaller one that holds an effect of the child: of that nothing is known here. Where a
     large set is present, any member may be an effect: one more parent, too, for the best without it.
@@ -240,7 +250,7 @@ def _extended(
     most = EXTENDED if limits.few or largest < LARGE else EXTENDED // 8
     there, every = set(here[:most]), range(len(family.candidates))
     doubtful = {k for each in present if len(each) >= LARGE for k in each}
-    leading = here[: int(limits.few)] + [_first_without(k, here) for k in doubtful]
+    leading = here[: int(alone)] + [_first_without(k, here) for k in doubtful]
     best = _paying(leading, family, scores) if largest >= LARGE else set()
     grown = {tuple(sorted((*each, k))) for each in there | best for k in every if k not in each}
     return sorted(
