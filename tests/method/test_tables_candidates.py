@@ -464,6 +464,22 @@ def test_large_tables_extend_the_best_that_pay_and_no_others(few: bool, monkeypa
     assert all(len({4, 5} & each) <= 1 for each in large if len(each) == 3), "a pair of strangers pays nothing"
 
 
+@pytest.mark.parametrize(("rows", "candidates", "large"), [(1, 5, 16), (10**5, 5, 1 + 2 + 3), (1, 6, 1 + 2 + 3 + 4)])
+def test_large_tables_are_all_looked_at_where_few_variables_and_rows_allow(
+    rows: int, candidates: int, large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else those that extend the best of a size: here all with three candidates or more, of which no two rows agree."""
+    for module in (phase1_candidates, phase1_count):
+        monkeypatch.setattr(module, "WHOLE", 8)
+    monkeypatch.setattr(phase1_candidates, "ALL", 5)
+    monkeypatch.setattr(phase1_candidates, "MANY", 1)
+    block = total(candidates, 0, n=500)
+    block = block._replace(times=block.times * rows)
+    found = considered(block, strengths=3, hopeless=np.inf, parents=candidates)
+    assert sum(len(each) > 2 for each in found.family.sets) == large
+    assert tuple(range(candidates)) in found.family.sets
+
+
 @pytest.mark.parametrize("strengths", [1, 3])
 def test_set_that_later_redraws_need_is_not_left_out_by_the_first(strengths: int) -> None:
     """In the first redraw the last of seven causes does nothing, and a table of 2^7 rows costs much; later it does."""
