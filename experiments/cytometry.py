@@ -4,9 +4,9 @@
     python -m experiments.cytometry --summary
 
 The table of `sdi demo`: three quantile bins each, two conditions left alone, seven under reagents, with the demo's
-settings (several targets at once; tables draw for five iterations). `tables`, `auto` and `neural` are told no target;
-`known` is tables with the targets that the reagents are known for. GIES, which needs targets, is told the same ones;
-UT-IGSP is told none. Their undirected edges count as agreeing where the consensus has the pair. Of six conditions with
+settings (several targets at once; tables draw for five iterations, three causes each at most). `tables`, `auto` and
+`neural` are told no target; `known` is tables with the targets that the reagents are known for. GIES, which needs
+targets, is told the same ones; UT-IGSP is told none. Their undirected edges count as agreeing where the consensus has the pair. Of six conditions with
 a known target: `found` names it, perhaps with others; `exact` names it alone; `named` is how many variables are named
 in a condition on average. Rows go to results/cytometry.csv; what is there in the same version is not run again.
 """
@@ -34,7 +34,7 @@ from sdi.data import SACHS_CONSENSUS
 from sdi.report import agreement
 
 RESULTS = Path(__file__).parent / "results" / "cytometry.csv"
-DEMO = sdi.Settings(several_targets=True, iterations=5)
+DEMO = sdi.Settings(several_targets=True, iterations=5, most_parents=3)
 COLUMNS = (
     *("method", "told", "seed", "edges", "undirected", "agreeing", "reversed", "missed", "extra"),
     *("found", "exact", "named", "reason", "r_hat", "cpu_seconds", "seconds", "version"),
