@@ -6,9 +6,10 @@
 The table of `sdi demo`: three quantile bins each, two conditions left alone, seven under reagents, with the demo's
 settings (several targets at once; tables draw for five iterations, three causes each at most). `tables`, `auto` and
 `neural` are told no target; `known` is tables with the targets that the reagents are known for. GIES, which needs
-targets, is told the same ones; UT-IGSP is told none. Their undirected edges count as agreeing where the consensus has the pair. Of six conditions with
-a known target: `found` names it, perhaps with others; `exact` names it alone; `named` is how many variables are named
-in a condition on average. Rows go to results/cytometry.csv; what is there in the same version is not run again.
+targets, is told the same ones; UT-IGSP is told none. Their undirected edges count as agreeing where the consensus has
+the pair. Of six conditions with a known target: `found` names it, perhaps with others; `exact` names it alone; `named`
+is how many variables are named in a condition on average. Rows go to results/cytometry.csv; what is there in the same
+version is not run again.
 """
 
 import argparse
