@@ -27,7 +27,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
-from raw import add_anew, append, by_version, is_done, library_version, read, seeds_of  # noqa: E402
+from raw import add_anew, append, by_version, code_version, is_done, read, seeds_of  # noqa: E402
 
 import sdi  # noqa: E402
 from sdi import metrics  # noqa: E402
@@ -271,7 +271,7 @@ def settings_hash(settings: sdi.Settings, world: str) -> str:
 
 
 def run(names: list[str], worlds: list[str] | None, seeds: list[int], path: Path, anew: bool = False) -> None:
-    speed, version = round(matmul_gflops(), 1), library_version("neural")
+    speed, version = round(matmul_gflops(), 1), code_version("neural")
     for seed in seeds:
         jax.clear_caches()  # hundreds of runs in one process would compile more than the system lets it map
         for name in names:
@@ -321,7 +321,7 @@ def summary(path: Path) -> str:
             f"{right:.1%} ({best:.1%}) | {cpu:.1f} ({compiled:.0f}) | {updates} | {reasons} |"
         )
         shown += each
-    return "\n".join([*lines, "", by_version(shown, library_version("neural"))])
+    return "\n".join([*lines, "", by_version(shown, code_version("neural"))])
 
 
 def main() -> None:

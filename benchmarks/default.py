@@ -15,7 +15,7 @@ from typing import Any
 
 import accuracy  # sets one thread before numpy and JAX are there
 import numpy as np
-from raw import add_anew, append, by_version, is_done, library_version, read, seeds_of
+from raw import add_anew, append, by_version, code_version, is_done, read, seeds_of
 
 import sdi
 from sdi import metrics
@@ -47,7 +47,7 @@ def one(name: str, world: str, seed: int, method: str) -> dict[str, Any]:
 def run(
     names: list[str], worlds: list[str] | None, seeds: list[int], methods: list[str], path: Path, anew: bool = False
 ) -> None:
-    versions = {method: library_version(method) for method in methods}
+    versions = {method: code_version(method) for method in methods}
     for seed in seeds:
         for name in names:
             for world in accuracy.ROWS[name].worlds:
@@ -94,7 +94,7 @@ def summary(path: Path = RESULTS, networks: Path = accuracy.RESULTS) -> str:
             f" {' '.join(errors['neural'])} | {' '.join(map(str, mine))} | {trusted} | {max(worse, 0)} | {cpu:.0f} |"
         )
         shown += default.values()
-    return "\n".join([*lines, "", by_version(shown, library_version("auto"))])
+    return "\n".join([*lines, "", by_version(shown, code_version("auto"))])
 
 
 def main() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 sys.path.append(str(Path(__file__).parent.parent))
 
 from experiments.comparison.raw import append, read, seeds_of
-from experiments.comparison.versions import library_version
+from experiments.comparison.versions import code_version
 
-__all__ = ["add_anew", "append", "by_version", "is_done", "library_version", "read", "seeds_of"]
+__all__ = ["add_anew", "append", "by_version", "code_version", "is_done", "read", "seeds_of"]
 
 
 def add_anew(parser: argparse.ArgumentParser) -> None:

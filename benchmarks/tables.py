@@ -22,7 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402
-from raw import add_anew, append, by_version, is_done, library_version, read, seeds_of  # noqa: E402
+from raw import add_anew, append, by_version, code_version, is_done, read, seeds_of  # noqa: E402
 
 import sdi  # noqa: E402
 from sdi import metrics, networks  # noqa: E402
@@ -117,7 +117,7 @@ def ceiling(block: Any, truth: np.ndarray, right: np.ndarray, cardinalities: tup
 def run(
     names: list[str], worlds: list[str] | None, seeds: list[int], method: str, path: Path, anew: bool = False
 ) -> None:
-    version = library_version(method)
+    version = code_version(method)
     for name in names:
         for seed in seeds:
             for world in ROWS[name].worlds:
@@ -196,7 +196,7 @@ def summary(path: Path) -> str:
             f" {max(int(r['peak_mb']) for r in mine)} |"
         )
         shown += [r for r in mine if key[2] == "tables"]
-    return "\n".join([*lines, "", by_version(shown, library_version("tables"))])
+    return "\n".join([*lines, "", by_version(shown, code_version("tables"))])
 
 
 def main() -> None:

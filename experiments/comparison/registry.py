@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from experiments.comparison.versions import fingerprint, library_version, program
+from experiments.comparison.versions import code_version, fingerprint, program
 
 Told = Literal["observational rows only", "targets unknown", "targets known"]
 
@@ -105,7 +105,7 @@ def method_version(method: Method) -> str:
     files = [_file(module), *(_file(f"{module.rpartition('.')[0]}.{name}") for name in method.builds_on)]
     code = fingerprint(map(program, files), repr(method.options))
     # A change of the library is another version of ours long before its number says so.
-    library = [f"sdi {library_version(method.ours)}"] if method.ours else []
+    library = [f"sdi {code_version(method.ours)}"] if method.ours else []
     return ", ".join([*(f"{name} {_version(name)}" for name in method.needs), *library, code])
 
 

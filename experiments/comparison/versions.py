@@ -26,7 +26,7 @@ def fingerprint(programs: Iterable[str], *options: str) -> str:
     return hashlib.sha256("".join([*programs, *options]).encode()).hexdigest()[:8]
 
 
-def library_version(method: str) -> str:
+def code_version(method: str) -> str:
     """The version of the library with a fingerprint of a method and all that it builds on."""
     files = sorted({path for pattern in (*COMMON, *MADE_OF[method]) for path in LIBRARY.glob(pattern)})
     return f"{version('sdi')}, {fingerprint(program(path) for path in files)}"

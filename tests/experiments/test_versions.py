@@ -39,7 +39,7 @@ def test_version_is_another_where_a_method_or_what_it_builds_on_has_changed(
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(PROGRAM)
-    before = {method: versions.library_version(method) for method in versions.MADE_OF}
+    before = {method: versions.code_version(method) for method in versions.MADE_OF}
     (tmp_path / changed).write_text(PROGRAM.replace("2", "3"))
-    after = {method: versions.library_version(method) for method in versions.MADE_OF}
+    after = {method: versions.code_version(method) for method in versions.MADE_OF}
     assert {method for method in before if before[method] != after[method]} == are_others
