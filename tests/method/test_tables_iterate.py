@@ -332,6 +332,25 @@ def test_environment_in_which_nothing_was_touched_has_no_target(several: bool) -
     assert [touched_of(row) for row in found.targets] == list(truth)
 
 
+@pytest.mark.parametrize("size", [5, 16])
+def test_parent_that_matters_in_one_environment_alone_is_found_with_its_target(size: int) -> None:
+    """The environment alone changes nothing that one variable shows, the parent alone adds nothing elsewhere."""
+    rng = np.random.default_rng(3)
+    rows = rng.integers(0, 4, (3_000, size)).astype(np.uint8)
+    there = rng.integers(0, 4, (500, size)).astype(np.uint8)
+    follows = rng.random(500) < 0.7
+    there[follows, 0] = there[follows, 1]
+    moved = rng.integers(0, 4, (500, size)).astype(np.uint8)
+    moved[rng.random(500) < 0.5, 2] = 0
+    names = variable_names(size)
+    environments = (FiniteEnvironment("there", there), FiniteEnvironment("moved", moved))
+    found = discover(Dataset(names, (tuple("wxyz"),) * size, rows, environments), Settings(method="tables"), seed=1)
+    assert found.parents.sum() == 1
+    assert found.parents[0, 1] or found.parents[1, 0], "which of the two follows the other nobody can tell"
+    assert found.targets[0, :2].sum() > 0.99
+    assert found.targets[1, 2] > 0.99
+
+
 @pytest.mark.parametrize("kind", ["uniform", "pinned"])
 def test_hard_interventions_are_found(kind: str) -> None:
     """One edge more, from the first to the last, has 2.9 nats by chance where interventions are uniform."""

@@ -237,6 +237,35 @@ def test_walk_goes_back_to_where_it_was() -> None:
         assert set(edges(walk)) == {(i, j) for i, j in np.argwhere(walk.parents).tolist()}
 
 
+def test_copy_is_at_the_same_place_and_goes_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = start(make_problem(strengths=3))
+    walk.coldness = 0.05
+    for _ in range(5):
+        walk.sweep()
+    before = contents(walk)
+
+    def dear(*_: Any) -> Any:
+        raise AssertionError("nothing has to be weighed again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Problem, "weights", dear)
+        other = walk.copy()
+    assert contents(other) == before
+    assert (other.coldness, walk.coldness) == (1.0, 0.05)
+    other.coldness = 0.01
+    for _ in range(5):
+        other.sweep()
+    assert contents(walk) == before != contents(other)
+
+
+def test_nothing_but_an_open_target_that_nobody_has_is_taken() -> None:
+    walk = start(make_problem(declared=(None, (1,))))
+    walk.touched[0][0, 2] = True
+    assert not walk.touch(0, (0, 0)), "only one variable may be touched, and that is another"
+    walk.touched[0][0, 2] = False
+    assert {cell for _, cell in walk.unexplained()} <= {(0, 0)}
+
+
 def test_same_random_numbers_lead_the_same_way() -> None:
     problem = make_problem()
     one, other = (start(problem, seed=3) for _ in range(2))
@@ -305,11 +334,18 @@ def exchange(walk: Walk, times: int = 3) -> None:
             walk.exchange(i, j, cells)
 
 
+def touch(walk: Walk, times: int = 3) -> None:
+    """Any variable in any environment, or no longer."""
+    for _ in range(times):
+        walk.touch(int(walk.rng.integers(3)), (0, int(walk.rng.integers(2))))
+
+
 STEPS = {
     "parents": lambda walk: walk.draw_parents(int(walk.rng.integers(3))),
     "reverse": lambda walk: [walk.reverse() for _ in range(4)],
     "targets": lambda walk: walk.draw_targets(),
     "exchange": exchange,
+    "touch": touch,
 }
 THREE = Knowledge(required=[("a", "b")], forbidden=[("c", "b")])
 DECLARED = ((0,), ())
@@ -335,14 +371,14 @@ def test_each_move_of_edges_leaves_the_posterior_as_it_is(step: str, known: Know
 
 
 @pytest.mark.parametrize("known", [NOTHING, THREE], ids=["nothing known", "known"])
-@pytest.mark.parametrize("step", ["targets", "exchange"])
+@pytest.mark.parametrize("step", ["targets", "exchange", "touch"])
 def test_each_move_of_targets_leaves_the_posterior_as_it_is(step: str, known: Knowledge) -> None:
     problem, draws = make_problem(3, known=known, seed=6), 4_000
     exact = Exact(problem, single_targets(3, 2))
     assert close_to(exact.moved(problem, STEPS[step], draws), exact, draws)
 
 
-@pytest.mark.parametrize("step", ["targets", "exchange"])
+@pytest.mark.parametrize("step", ["targets", "exchange", "touch"])
 def test_moves_of_several_targets_leave_the_posterior_as_it_is(step: str) -> None:
     problem, draws = make_problem(3, seed=6, several_targets=True), 4_000
     subsets = [np.array(bits) for bits in itertools.product([False, True], repeat=3)]
@@ -350,7 +386,7 @@ def test_moves_of_several_targets_leave_the_posterior_as_it_is(step: str) -> Non
     assert close_to(exact.moved(problem, STEPS[step], draws), exact, draws)
 
 
-@pytest.mark.parametrize("step", ["parents", "targets", "exchange"])
+@pytest.mark.parametrize("step", ["parents", "targets", "exchange", "touch"])
 def test_moves_leave_the_posterior_as_it_is_where_tables_extend_one_another(step: str) -> None:
     problem, draws = make_problem(3, seed=6, strengths=3), 3_000
     assert [len(family.sets) for family in problem.families] == [4] * 3  # none is left out

@@ -168,7 +168,7 @@ def test_scores_of_all_variables_share_a_shelf_that_is_still_empty() -> None:
     both = [Scores(scores.family, scores.block, Prior((1.0,)), shelf=shared) for _ in range(2)]
     for each in both:
         each(frozenset({1}))
-    owners = {name[0] for name in shared._things}
+    owners = shared.owners
     assert owners == {each.owner for each in both}
 
 

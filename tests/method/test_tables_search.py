@@ -13,9 +13,11 @@ from sdi.method.tables import phase3_search
 from sdi.method.tables.phase1_count import make_block
 from sdi.method.tables.phase3_combine import absorb, apart
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import AGREEING, search
+from sdi.method.tables.phase3_search import AGREEING, provoke, search
 from sdi.method.tables.prepare import prepare
 from sdi.method.tables.problem import Problem
+from sdi.worlds.dataset import freeze
+from sdi.worlds.named import named_world
 
 
 def wandered(problem: Problem, seed: int) -> Walk:
@@ -202,3 +204,38 @@ def test_search_ends_when_some_agree_or_add_nothing_or_are_enough(monkeypatch: p
     monkeypatch.setattr(phase3_search, "AGREEING", 1000)
     assert searches(idle=99, most=5) == 5
     assert AGREEING < searches(idle=2, most=99) < 50
+
+
+@pytest.mark.parametrize("seed", [4, 26])
+def test_targets_that_change_places_lead_out_of_where_searches_agree(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edge and a target make up for each other: each alone leads down, and both too, until a third variable follows.
+    One search in three ends there."""
+    world = named_world("survey", rng=np.random.default_rng(seed), temperature=2.0)
+    frozen = freeze(world, observational=2_000, environments=6, rows=500, rng=np.random.default_rng([seed, 1]))
+    block = make_block(frozen.dataset.observational, [each.rows for each in frozen.dataset.environments])
+    cards, clamp = frozen.dataset.cardinalities, Knowledge().clamp(world.names)
+    problem = prepare([block], [[None] * 6], cards, clamp, Settings(), np.random.default_rng(0), None).problem  # type: ignore[arg-type]
+
+    def top(seed: int) -> Walk:
+        return search(problem, np.random.default_rng(seed), None, idle=1, most=1)[0]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(phase3_search, "provoke", lambda walk: walk)
+        ends = [top(each).score for each in range(8)]
+    low = int(np.argmin(ends))
+    assert ends[low] < max(ends) - 10, "or there is nothing to lead out of"
+    led = top(low)
+    assert led.score == pytest.approx(max(ends), abs=0.1)
+    assert (led.parents == world.graph.parents).all()
+
+
+def test_targets_that_change_places_never_lead_down() -> None:
+    for seed in range(10):
+        walk = wandered(make_problem(seed=seed, strengths=3), seed)
+        choice, score = walk.choice.copy(), walk.score
+        led = provoke(walk)
+        assert led.score >= score
+        assert find_cycle(led.parents) is None
+        assert (walk.choice, walk.score) == (choice, score), "the walk itself stays where it is"

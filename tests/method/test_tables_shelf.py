@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sdi.method.tables.shelf import LEAST, Shelf
+from sdi.method.tables.shelf import LEAST, SMALL, Shelf
 
 
 class Holder:
@@ -64,3 +64,19 @@ def test_what_belongs_to_others_goes() -> None:
     assert shelf.taken == 4 * LEAST + 2 * 880
     assert shelf.get(("c", "large"), lambda: np.zeros(0)).shape == (100,)
     assert shelf.get(("b", "large"), lambda: np.zeros(0)).shape == (0,)
+
+
+def test_large_things_do_not_push_out_small_ones() -> None:
+    """Thousands of answers take less room than one table that each of them takes to make."""
+    shelf = Shelf(4 * SMALL)
+    for n in range(50):
+        shelf.put(("answer", n), np.full(100, n))
+    for n in range(10):
+        shelf.put(("table", n), np.zeros(SMALL // 8))
+    assert all(shelf.get(("answer", n), lambda: np.zeros(0))[0] == n for n in range(50))
+    assert shelf.get(("table", 9), lambda: np.ones(1))[0] == 0, "the last one is there"
+    assert shelf.get(("table", 0), lambda: np.ones(1))[0] == 1, "the first has made room"
+    for n in range(4_000):  # but they do not take all of it
+        shelf.put(("more", n), np.zeros(100))
+    assert shelf.get(("table", 9), lambda: np.ones(1))[0] == 0
+    assert shelf.taken <= shelf.room

@@ -256,4 +256,5 @@ def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Ge
     if len(problem.families) <= FEW:
         found = search(problem, rng, Walk(problem, *tops[0], rng), IN_VAIN, LONG)
         tops = [(walk.parents, walk.touched) for walk in found if walk.score > found[0].score - NEAR]
-    return [Walk(problem, *tops[c % len(tops)], rng) for c in range(chains)]
+    places = [Walk(problem, *top, rng) for top in tops[:chains]]
+    return [places[c % len(places)].copy() for c in range(chains)]

@@ -23,8 +23,8 @@ def one_graph(likely: BoolMatrix, walks: Sequence[Walk], rng: np.random.Generato
     Where edges may as well point the other way, or one cause may as well stand in for another, neither may be likely
     though one of them is certain. A graph without both was never drawn, and predicts badly.
     """
-    highest = max(walks, key=lambda walk: walk.score)
-    best = Walk(highest.problem, highest.parents, highest.touched, rng)
+    best = max(walks, key=lambda walk: walk.score).copy()
+    best.rng = rng
     if not better_off(likely, best).any():
         return likely
     climb(best)

@@ -61,7 +61,6 @@ class Standing:
 
     def __init__(self, problem: Problem, parents: BoolMatrix, touched: Sequence[BoolMatrix]) -> None:
         self.problem = problem
-        self.coldness = 1.0  # by which log posteriors are multiplied: 1 is the posterior itself
         self.choice = problem.choices(parents)
         self.touched = [each.copy() for each in touched]  # of each block [E, M]
         self._children = [0] * len(problem.families)  # as bits
@@ -70,6 +69,11 @@ class Standing:
         turnable = [len(problem.turnable(i, s)) for i, s in enumerate(self.choice)]
         self._turnable = np.array(turnable)  # edges to each variable that may be turned round
         self._weights = [problem.weights(i, self.touched) for i in range(len(problem.families))]
+        self.begin()
+
+    def begin(self) -> None:
+        """At the posterior itself; nothing is known yet of what may be chosen from here."""
+        self.coldness = 1.0  # by which log posteriors are multiplied
         self._turns: dict[int, Turn] = {}
         self._odds: dict[int, Odds] = {}
         self._ceilings: dict[int, Ceiling] = {}

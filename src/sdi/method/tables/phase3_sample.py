@@ -2,14 +2,17 @@
 
 A `Walk` holds one graph and one set of targets, and changes them. The parents of a variable are drawn anew from all
 that are possible. An edge is turned round, with new parents for both its ends (a move of Grzegorczyk and Husmeier,
-2008). The target of an environment is drawn anew. Two variables change places as targets, with new parents for both.
-Each move leaves the posterior as it is; made colder, they climb.
+2008). The target of an environment is drawn anew. Two variables change places as targets, with new parents for both. A
+variable becomes a target, or is none any more, with new parents. Each move leaves the posterior as it is; made colder,
+they climb.
 
 Legend: M variables, E environments, S parent sets of a family.
 """
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from math import log
+from typing import Self
 
 import numpy as np
 
@@ -31,9 +34,13 @@ class Walk(Standing):
         self.rng = rng
         self.likely = problem.pairs
 
-    def copy(self) -> "Walk":
-        """Another one at the same place."""
-        return Walk(self.problem, self.parents, self.touched, self.rng)
+    def copy(self) -> Self:
+        """Another one at the same place: nothing is weighed again."""
+        other = copy(self)
+        other.go_to(self.place())
+        other.begin()
+        other.likely = self.problem.pairs
+        return other
 
     def look_around(self) -> None:
         """From now on the pairs that may be confused as things are here change places most often.
@@ -60,6 +67,8 @@ class Walk(Standing):
                 cells = self.differing(i, j)
                 if cells:
                     self.exchange(i, j, cells if self.rng.random() < 0.5 else [cells[self.rng.integers(len(cells))]])
+        for _ in range(self._any_pairs()):
+            self._touch_any()
         return probabilities
 
     def draw_parents(self, i: int) -> Array:
@@ -134,8 +143,9 @@ class Walk(Standing):
                 found.append((b, e))
         return found
 
-    def exchange(self, i: int, j: int, cells: Iterable[Cell]) -> bool:
+    def exchange(self, i: int, j: int, cells: Iterable[Cell], *, whatever: bool = False) -> bool:
         """Let i and j change places as targets in these environments, with new parents for both; whether they did.
+        With `whatever` they do, be it up or down.
 
         Where an edge points the wrong way a wrong target makes up for it: neither can be mended without the other.
         """
@@ -148,13 +158,52 @@ class Walk(Standing):
         for k in pair:
             self._weights[k] = self.problem.weights(k, self.touched)
         forward = self._renew(i, j)
-        if self._accepts(forward - back, self._worth(i, j) - worth, log(1 - self.rng.random())):
+        if whatever or self._accepts(forward - back, self._worth(i, j) - worth, log(1 - self.rng.random())):
             return True
         for b, e in cells:
             self.touched[b][e, pair] = self.touched[b][e, pair[::-1]]
         self._weights[i], self._weights[j] = weights
         self._settle(i, j, before)
         return False
+
+    def touch(self, i: int, cell: Cell) -> bool:
+        """Let i be touched in an environment, or no longer, with new parents; whether that was done. Not where another
+        has been touched and nothing else may have been.
+
+        A parent that matters in one environment alone is worth nothing before i is a target there, and the target
+        nothing without the parent.
+        """
+        (b, e), before, weights = cell, self.choice[i], self._weights[i]
+        if not self.problem.several and self.touched[b][e].any() and not self.touched[b][e, i]:
+            return False
+        worth = self.worth(i)
+        self._choose(i, None)
+        back = _sum(self._possible(i))
+        self.touched[b][e, i] ^= True
+        self._weights[i] = self.problem.weights(i, self.touched)
+        new, forward = self._draw(self._possible(i))
+        self._choose(i, new)
+        odds = self.problem.target_odds if self.touched[b][e, i] else -self.problem.target_odds
+        higher = self.worth(i) - worth + odds
+        if self._accepts(forward - back + odds * self.coldness, higher, log(1 - self.rng.random())):
+            return True
+        self.touched[b][e, i] ^= True
+        self._weights[i] = weights
+        self._choose(i, before)
+        return False
+
+    def unexplained(self) -> list[tuple[int, Cell]]:
+        """Variables that may have been touched in an environment where nothing seems to have been, if they have one
+        more parent; the likeliest first."""
+        found: list[tuple[float, int, Cell]] = []
+        for b, touched in enumerate(self.touched):
+            idle = np.flatnonzero(self.problem.open_targets[b] & ~touched.any(axis=1))
+            for i in range(len(self.choice)) if len(idle) else ():
+                more = self.problem.with_one_more(i, self.choice[i])
+                ratios = [self.problem.ratios(b, i, s, touched[:, i])[idle] for s in more]
+                best = np.max(ratios, axis=0) if ratios else np.full(len(idle), -np.inf)
+                found += [(r, i, (b, e)) for r, e in zip(best.tolist(), idle.tolist(), strict=True) if r > CONFUSED]
+        return [(i, cell) for _, i, cell in sorted(found, reverse=True)]
 
     def put_last(self, i: int) -> bool:
         """Take i away from its effects, each with the best parents left to it, and give i the best of all; whether
@@ -178,6 +227,13 @@ class Walk(Standing):
         tables are weighed again. Drawn, where tables are large; nothing of where the walk is enters."""
         often = max(1, len(self.choice) // 64) * min(1.0, SMALL / self.problem.cells)
         return int(often) if often.is_integer() else int(often + self.rng.random())
+
+    def _touch_any(self) -> None:
+        """The same with any variable and any environment."""
+        b = int(self.rng.integers(len(self.touched)))
+        todo = np.flatnonzero(self.problem.open_targets[b])
+        if len(todo):
+            self.touch(int(self.rng.integers(len(self.choice))), (b, int(todo[self.rng.integers(len(todo))])))
 
     def _rearrange(self, steps: Iterable[tuple[int, int]]) -> bool:
         """The best parents for one variable after another, each time but for some, as bits; back if not higher."""

@@ -25,12 +25,13 @@ def search(
     If not `afresh`, two in three begin at the best place so far, and none confirms another.
     """
     found: list[Walk] = []
+    anew = Walk(problem, problem.clamp.value > 0.5, problem.no_targets(), rng)
     best, in_vain, agreeing, pace = start, 0, 0, 1.0
     if best is not None:
         climb(best)
     while in_vain < idle and agreeing < AGREEING and len(found) < most:
         kind = 0 if afresh or best is None else (len(found) + 1) % 3
-        walk = best.copy() if best and kind else Walk(problem, problem.clamp.value > 0.5, problem.no_targets(), rng)
+        walk = (best if best and kind else anew).copy()
         cool(walk, round((AGAIN if kind == 1 else STEPS) * min(pace, SLOWEST)), WARM if kind == 1 else HOT)
         found.append(walk)
         before = -np.inf if best is None else best.score
@@ -38,7 +39,10 @@ def search(
         in_vain = 0 if best.score > before + SAME else in_vain + 1
         pace *= 2 ** (1 / PATIENT) if in_vain else 1
         agreeing = sum(each.score > best.score - SAME for each in found) if afresh else 0
-    return found if best is None else [best, *found]
+    if best is None:
+        return found
+    explain(best)
+    return [provoke(best) if afresh else best, *found]
 
 
 def cool(walk: Walk, steps: int = STEPS, hot: float = HOT) -> None:
@@ -52,15 +56,15 @@ def cool(walk: Walk, steps: int = STEPS, hot: float = HOT) -> None:
     climb(walk)
 
 
-def climb(walk: Walk) -> None:
-    """Uphill as long as there is a move that leads there."""
+def climb(walk: Walk, *, briefly: bool = False) -> None:
+    """Uphill as long as there is a move that leads there; `briefly` without targets that change places."""
     walk.coldness = COLD
     score = -np.inf
     while walk.score > score + 1e-6:
         score = walk.score
         _move(walk)
         walk.draw_targets(climb=True)
-        for i in range(len(walk.choice)):
+        for i in range(0 if briefly else len(walk.choice)):
             for j in walk.neighbours(i):  # and later i as a neighbour of j
                 cells = walk.confusable(i, j)
                 if len(cells) > 1:
@@ -74,10 +78,41 @@ def climb(walk: Walk) -> None:
     walk.coldness = 1.0
 
 
+def explain(walk: Walk) -> None:
+    """Look for what was touched where nothing seems to have been, as long as there is something, and climb on."""
+    walk.coldness = COLD
+    explained = [walk.touch(i, cell) for i, cell in walk.unexplained()]
+    walk.coldness = 1.0
+    if any(explained):
+        climb(walk)
+        explain(walk)
+
+
+def provoke(walk: Walk) -> Walk:
+    """The best place that climbs lead to from where the walk is after two targets have changed places, good or bad.
+
+    Where an edge and a target make up for each other, each alone leads down, and sometimes both: a third variable has
+    to follow.
+    """
+    best = walk
+    for i, j in walk.problem.pairs:
+        cells = walk.confusable(i, j)
+        for some in [cells, *([cell] for cell in cells if len(cells) > 1)] if cells else []:
+            other = walk.copy()
+            other.coldness = COLD
+            other.exchange(i, j, some, whatever=True)
+            climb(other, briefly=True)
+            best = other if other.score > best.score + SAME else best
+    if best is walk:
+        return walk
+    climb(best)
+    return provoke(best)
+
+
 def together(one: Walk, other: Walk) -> Walk:
     """The best of two places; both stay where they are."""
     low, high = sorted((one, other), key=lambda each: each.score)
-    best = Walk(high.problem, high.parents, high.touched, high.rng)
+    best = high.copy()
     if absorb(best, low):
         climb(best)
     return best

@@ -11,6 +11,7 @@ from sdi.method.beliefs import Clamp
 from sdi.method.settings import Settings
 from sdi.method.tables.phase1_candidates import MOST_CANDIDATES, Limits, choose_candidates, consider
 from sdi.method.tables.phase1_count import FEW_VARIABLES, Block, Family
+from sdi.method.tables.phase1_hidden import hidden
 from sdi.method.tables.phase1_overlooked import SPARE, overlooked
 from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
@@ -209,8 +210,13 @@ class _Choice:
         given = self.screen, families, top.parents, top.touched[0], gains, self.clamp, turn, least
         some = overlooked(*given, (lambda i: problem.weights(i, top.touched)) if wide else None)
         spare, most_parents = (CANDIDATES, None) if wide else (SPARE, PARENTS + turn + 1)
-        for i in range(self.size) if turn in (self.rounds - 1, self.rounds) else some:
-            considered[i] = self.weigh(i, gains[i], [top.parents], spare, most_parents, turn < self.rounds)
+        more = np.zeros_like(top.parents)
+        if wide:
+            more = hidden(problem, self.screen, top.parents, top.touched[0], self.clamp)
+        every = turn in (self.rounds - 1, self.rounds)
+        for i in range(self.size) if every else sorted({*some, *np.flatnonzero(more.any(axis=1)).tolist()}):
+            graphs = [top.parents, top.parents | more] if more[i].any() else [top.parents]
+            considered[i] = self.weigh(i, gains[i], graphs, spare, most_parents, turn < self.rounds)
 
 
 def _same(one: Top, other: Top) -> bool:

@@ -36,7 +36,7 @@ class Problem:
         size = len(families)
         self.cells = sum(int(family.first_cell[-1]) for family in families) * len(blocks) / size  # of a variable
         self._odds = prior_odds(size, expected_parents)
-        self._target_odds = -np.log(size) if several else 0.0
+        self.target_odds = -np.log(size) if several else 0.0
         required = clamp.value > 0.5
         self.required = required.sum(axis=1).tolist()  # so many candidates of each family come first, in every set
         self._priors = [set_priors(family, self._odds, required[family.child]) for family in families]
@@ -84,6 +84,12 @@ class Problem:
         given = family.order(s), family.cardinalities, scores.prior, scores.presumed
         return self._shelf.get((self.owner, b, i, s), lambda: environment_tables(self.blocks[b], i, *given))
 
+    def with_one_more(self, i: int, s: int) -> list[int]:
+        """The parent sets of i that hold one more than this one."""
+        masks, size = self.families[i].masks, len(self.families[i].sets[s])
+        larger = np.flatnonzero(masks & masks[s] == masks[s]).tolist()
+        return [t for t in larger if len(self.families[i].sets[t]) == size + 1]
+
     def target_noise(self, environments: int, rng: np.random.Generator | None) -> Vector:
         """What makes a draw out of the likeliest: one number for each variable and for "none" ``[E, M + 1]``."""
         shape = environments, len(self.families) + 1
@@ -95,7 +101,7 @@ class Problem:
         """Which variables one environment touched ``[M]``."""
         size = len(ratios)
         if self.several:
-            return np.asarray((ratios + self._target_odds) * coldness + noise[:size] > 0)
+            return np.asarray((ratios + self.target_odds) * coldness + noise[:size] > 0)
         return np.arange(size) == int(np.argmax(np.append(ratios * coldness, 0.0) + noise))
 
     def turnable(self, i: int, s: int) -> list[int]:
@@ -104,7 +110,7 @@ class Problem:
 
     def targets_prior(self, touched: Sequence[BoolMatrix]) -> float:
         """Log prior of targets, up to a constant."""
-        return float(sum(each.sum() for each in touched) * self._target_odds)
+        return float(sum(each.sum() for each in touched) * self.target_odds)
 
     def split(self, touched: BoolMatrix) -> list[BoolMatrix]:
         """Targets of all environments ``[E, M]`` as those of each block."""

@@ -9,6 +9,7 @@ import numpy as np
 
 ROOM = 1_500_000_000  # bytes of arrays, for all variables together
 LEAST = 300  # bytes that anything takes beside its arrays
+SMALL = 100_000  # bytes up to which things do not make room for larger ones, which are hundreds of times their size
 
 T = TypeVar("T")
 Name: TypeAlias = tuple[Hashable, ...]
@@ -24,22 +25,35 @@ def new_owner() -> int:
 class Shelf:
     """Things by name, the first part of which is whose they are.
 
-    Where room is short, what nobody has asked for longest goes, and is made again when needed.
+    Where room is short, what nobody has asked for longest goes, and is made again when needed: of small things or of
+    large ones, whichever take more room. So a few large things do not push out thousands of answers that took each of
+    them to make.
     """
 
     def __init__(self, room: int | None = None) -> None:
-        self.room, self.taken = ROOM if room is None else room, 0
-        self._things: OrderedDict[Name, tuple[Any, int]] = OrderedDict()
+        self.room = ROOM if room is None else room
+        self._boards = _Board(), _Board()  # of small things and of large ones
 
     def __len__(self) -> int:
-        return len(self._things)
+        return sum(len(board.things) for board in self._boards)
+
+    @property
+    def taken(self) -> int:
+        """Bytes of all there is."""
+        return sum(board.taken for board in self._boards)
+
+    @property
+    def owners(self) -> set[Hashable]:
+        """Whose things there are."""
+        return {name[0] for board in self._boards for name in board.things}
 
     def get(self, name: Name, make: Callable[[], T]) -> T:
         """What is there under this name; else it is made."""
-        if name in self._things:
-            self._things.move_to_end(name)
-            thing: T = self._things[name][0]
-            return thing
+        for board in self._boards:
+            if name in board.things:
+                board.things.move_to_end(name)
+                thing: T = board.things[name][0]
+                return thing
         thing = make()
         self.put(name, thing)
         return thing
@@ -47,16 +61,30 @@ class Shelf:
     def put(self, name: Name, thing: object) -> None:
         """Keep it under a name that is not taken; the last one is kept however large."""
         size = LEAST + _bytes(thing)
-        self._things[name] = thing, size
-        self.taken += size
-        while self.taken > self.room and len(self._things) > 1:
-            self.taken -= self._things.popitem(last=False)[1][1]
+        mine = self._boards[size > SMALL]
+        mine.things[name] = thing, size
+        mine.taken += size
+        while self.taken > self.room and len(self) > 1:
+            fuller = max(self._boards, key=lambda board: board.taken if len(board.things) > (board is mine) else -1)
+            fuller.drop(next(iter(fuller.things)))
 
     def clear(self, but: Iterable[Hashable]) -> None:
         """Away with all but what belongs to these."""
         owners = set(but)
-        for name in [name for name in self._things if name[0] not in owners]:
-            self.taken -= self._things.pop(name)[1]
+        for board in self._boards:
+            for name in [name for name in board.things if name[0] not in owners]:
+                board.drop(name)
+
+
+class _Board:
+    """Things of one kind, those asked for last at the end."""
+
+    def __init__(self) -> None:
+        self.things: OrderedDict[Name, tuple[Any, int]] = OrderedDict()
+        self.taken = 0
+
+    def drop(self, name: Name) -> None:
+        self.taken -= self.things.pop(name)[1]
 
 
 def _bytes(thing: object) -> int:
