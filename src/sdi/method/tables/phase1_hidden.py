@@ -1,23 +1,27 @@
-"""Phase 1: parents that matter in one environment alone.
+"""Phase 1: parents that add nothing among all rows, and may be parents all the same.
 
-What was touched may depend on a parent that had no effect before. Among all rows the parent then adds nothing, and
-without it the environment seems to have touched nothing at all.
+What was touched may depend on a parent that had no effect before: then the parent adds nothing elsewhere, and without
+it the environment seems to have touched nothing at all. And the effect of a parent may be weaker than a table can
+afford; where effects add up it may still pay.
 
 Legend: M variables, E environments.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sdi.graphs import BoolMatrix
 from sdi.method.beliefs import Clamp
-from sdi.method.tables.phase1_count import Block
+from sdi.method.tables.phase1_count import Block, Family
 from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import is_sparse
 from sdi.method.tables.problem import Problem
 
 MOST = 5_000  # variables in idle environments that are looked at: of more it is too dear
 CLEAR = 6.0  # nats that such a parent and its environment add together
+NO_CHANCE = 5.0  # standard deviations
 
 
 def hidden(problem: Problem, screen: Screen, parents: BoolMatrix, touched: BoolMatrix, clamp: Clamp) -> BoolMatrix:
@@ -36,6 +40,20 @@ def hidden(problem: Problem, screen: Screen, parents: BoolMatrix, touched: BoolM
         added = np.where(clamp.open[i] & (beside < CLEAR), added, -np.inf)
         k = int(np.argmax(added))
         found[i, k] = added[k] > CLEAR
+    return found
+
+
+def faint(screen: Screen, families: Sequence[Family], parents: BoolMatrix, clamp: Clamp) -> BoolMatrix:
+    """Who, of those that are no candidates, most clearly goes with each variable beside its parents ``[M, M]``."""
+    found = np.zeros(parents.shape, bool)
+    for i, family in enumerate(families):
+        given, states = tuple(np.flatnonzero(parents[i]).tolist()), screen.cardinalities
+        combinations = states[list(given)].prod(dtype=float) * states
+        possible = clamp.open[i] & screen.prior.adds_up(combinations, int(states[i]))
+        possible[list(family.candidates)] = False
+        clear = np.where(possible, screen.dependence(i, given), -np.inf)
+        k = int(np.argmax(clear))
+        found[i, k] = clear[k] > NO_CHANCE
     return found
 
 

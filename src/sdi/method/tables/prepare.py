@@ -11,7 +11,7 @@ from sdi.method.beliefs import Clamp
 from sdi.method.settings import Settings
 from sdi.method.tables.phase1_candidates import MOST_CANDIDATES, Limits, choose_candidates, consider
 from sdi.method.tables.phase1_count import FEW_VARIABLES, Block, Family
-from sdi.method.tables.phase1_hidden import hidden
+from sdi.method.tables.phase1_hidden import faint, hidden
 from sdi.method.tables.phase1_overlooked import SPARE, overlooked
 from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Prior, prior_of
@@ -213,6 +213,8 @@ class _Choice:
         more = np.zeros_like(top.parents)
         if wide:
             more = hidden(problem, self.screen, top.parents, top.touched[0], self.clamp)
+        if turn >= self.rounds:
+            more |= faint(self.screen, families, top.parents, self.clamp)
         every = turn in (self.rounds - 1, self.rounds)
         for i in range(self.size) if every else sorted({*some, *np.flatnonzero(more.any(axis=1)).tolist()}):
             graphs = [top.parents, top.parents | more] if more[i].any() else [top.parents]
