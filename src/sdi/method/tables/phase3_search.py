@@ -41,8 +41,10 @@ def search(
         agreeing = sum(each.score > best.score - SAME for each in found) if afresh else 0
     if best is None:
         return found
-    explain(best)
-    return [provoke(best) if afresh else best, *found]
+    if afresh:
+        explain(best)
+        best = provoke(best)
+    return [best, *found]
 
 
 def cool(walk: Walk, steps: int = STEPS, hot: float = HOT) -> None:

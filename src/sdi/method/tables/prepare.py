@@ -18,7 +18,7 @@ from sdi.method.tables.phase2_likelihood import Prior, prior_of
 from sdi.method.tables.phase2_score import Scores, Touched, prior_odds
 from sdi.method.tables.phase2_targets import environment_tables, touch_ratios
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import BACK, SAME, search, together
+from sdi.method.tables.phase3_search import BACK, SAME, explain, search, together
 from sdi.method.tables.problem import Problem
 from sdi.method.tables.shelf import Shelf
 from sdi.worlds.world import Target
@@ -186,6 +186,8 @@ class _Choice:
             by = rng if turn < rounds else later
             here = Walk(problem, *tops[0], by) if turn else None
             found = search(problem, by, here, idle, most, afresh=False)
+            if turn >= rounds:
+                explain(found[0])
             high = [Top(each.parents, each.touched) for each in found if each.score > found[0].score - NEAR]
             tops, before, score = [*high, *(tops[1:] if turn > rounds + 1 else [])], score, found[0].score
             if (turn > rounds + 1 and score < before + SAME) or (known and _same(tops[0], known)):
