@@ -129,10 +129,11 @@ def run(
                 print({key: row[key] for key in ("world", "seed", "hamming", "above_truth", "cpu_seconds")}, flush=True)
 
 
-def calibration(seeds: list[int], path: Path) -> None:
+def calibration(seeds: list[int], path: Path, anew: bool = False) -> None:
     """Edge probabilities of worlds with weak edges, beside whether each edge is there."""
+    version = code_version("tables")
     for seed in seeds:
-        if str(seed) in {row["seed"] for row in read(path)}:
+        if is_done(path, {"seed": seed}, version if anew else None):
             continue
         rng = np.random.default_rng(seed)
         world = sdi.named_world("random10:15", rng=rng, categories=3)
@@ -140,8 +141,13 @@ def calibration(seeds: list[int], path: Path) -> None:
         found = sdi.discover(frozen.dataset, sdi.Settings(method="tables"), seed=seed)
         for i, j in np.argwhere(~np.eye(10, dtype=bool)):
             edge = {"seed": seed, "cause": int(j), "effect": int(i), "true": int(world.graph.parents[i, j])}
-            append(path, {**edge, "probability": round(float(found.probabilities[i, j]), 5)})
-    print(f"expected calibration error {calibration_error(read(path)):.4f}")
+            append(path, {**edge, "probability": round(float(found.probabilities[i, j]), 5), "version": version})
+    print(f"expected calibration error {calibration_error(latest_edges(path)):.4f}")
+
+
+def latest_edges(path: Path) -> list[dict[str, str]]:
+    """Of each edge of each world the row that was made last."""
+    return list({(row["seed"], row["cause"], row["effect"]): row for row in read(path)}.values())
 
 
 def calibration_error(rows: list[dict[str, str]], bins: int = 10) -> float:
@@ -155,7 +161,7 @@ def calibration_error(rows: list[dict[str, str]], bins: int = 10) -> float:
 
 def calibration_summary(path: Path, bins: int = 10) -> str:
     """What was said beside what was so, in bins of what was said."""
-    rows = read(path)
+    rows = latest_edges(path)
     if not rows:
         return "Not measured yet."
     said = np.array([float(row["probability"]) for row in rows])
@@ -173,7 +179,7 @@ def calibration_summary(path: Path, bins: int = 10) -> str:
         if part.any():
             between = f"{k / bins:.1f}-{(k + 1) / bins:.1f}"
             lines.append(f"| {between} | {part.sum()} | {said[part].mean():.3f} | {so[part].mean():.3f} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", by_version(rows, code_version("tables"))])
 
 
 def summary(path: Path) -> str:
@@ -215,7 +221,7 @@ def main() -> None:
     elif given.command == "run":
         run(given.rows or list(ROWS), given.worlds, given.seeds, given.method, given.results or RESULTS, given.anew)
     elif given.command == "calibration":
-        calibration(given.seeds, given.results or CALIBRATION)
+        calibration(given.seeds, given.results or CALIBRATION, given.anew)
     else:
         print(summary(given.results or RESULTS))
 

@@ -18,7 +18,6 @@ from sdi.method.tables.compiled import compiled
 from sdi.worlds.world import Rows
 
 WHOLE = 20_000  # cells up to which a table is there as a whole; a larger one has only cells that were seen
-FEW_VARIABLES = 14  # a world of no more is small: all others are candidates of each, and large tables are affordable
 MOST = 1e300  # combinations of parents that a number can say
 AT_A_TIME = 150_000  # numbers that a pass holds at once: they fit a cache, which is a third faster than not
 Codes = NDArray[np.intp]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from sdi.method.tables.phase1_count import FEW_VARIABLES, Block, Counts, Family
+from sdi.method.tables.phase1_count import Block, Counts, Family
 from sdi.method.tables.phase2_additive import Linear
 from sdi.method.tables.phase2_fitted import Fitted, places_of
 from sdi.method.tables.phase2_rising import changed_sums, sums_of_rising
@@ -21,6 +21,7 @@ Vector: TypeAlias = NDArray[np.float64]
 FEW = 4096  # counts below it are looked up
 MANY_ROWS = 32  # of a table: with more of them its equivalent samples grow
 HOPELESS = 1e6  # nats that something is worth less
+FEW_VARIABLES = 14  # a world of no more is small: all others are candidates of each, and large tables are affordable
 SUMMED = 20_000  # cells of a table up to which effects may add up, ...
 SEEN = 700_000  # ... or, where variables are few, rows of data times states, which is all that can be there of it, for
 # each of the variables by which it may be extended: what it takes to look at one after the other

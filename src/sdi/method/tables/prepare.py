@@ -10,11 +10,11 @@ from sdi.graphs import BoolMatrix
 from sdi.method.beliefs import Clamp
 from sdi.method.settings import Settings
 from sdi.method.tables.phase1_candidates import MOST_CANDIDATES, Limits, choose_candidates, consider
-from sdi.method.tables.phase1_count import FEW_VARIABLES, Block, Family
+from sdi.method.tables.phase1_count import Block, Family
 from sdi.method.tables.phase1_hidden import faint, hidden
 from sdi.method.tables.phase1_overlooked import SPARE, overlooked
 from sdi.method.tables.phase1_screen import Screen
-from sdi.method.tables.phase2_likelihood import Prior, prior_of
+from sdi.method.tables.phase2_likelihood import FEW_VARIABLES, Prior, prior_of
 from sdi.method.tables.phase2_score import Scores, Touched, prior_odds
 from sdi.method.tables.phase2_targets import environment_tables, touch_ratios
 from sdi.method.tables.phase3_sample import Walk
