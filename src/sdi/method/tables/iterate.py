@@ -15,7 +15,7 @@ from sdi.method.tables.phase1_count import Block, make_block
 from sdi.method.tables.phase3_average import walk_on
 from sdi.method.tables.phase3_conclude import one_graph
 from sdi.method.tables.phase3_sample import Walk
-from sdi.method.tables.phase3_search import search
+from sdi.method.tables.phase3_search import explain, provoke, search
 from sdi.method.tables.prepare import FEW, IN_VAIN, LONG, NEAR, Prepared, prepare
 from sdi.method.tables.problem import Problem
 from sdi.worlds.world import Environment, Rows, World
@@ -211,7 +211,7 @@ def _iteration(
             for parents, touched in zip(state.parents, np.swapaxes(state.touched, 0, 1), strict=True)
         ]
     else:
-        walks = _starts(problem, prepared, settings.chains, rng)
+        walks = _starts(problem, prepared, settings.chains, rng, state.finite)
     best = max(walk.score for walk in walks)
     draws = settings.sweeps * 2**state.iteration if seen.world.environments else settings.sweeps
     walked = walk_on(walks, draws)
@@ -250,11 +250,14 @@ def _iteration(
     return done, info
 
 
-def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Generator) -> list[Walk]:
+def _starts(problem: Problem, prepared: Prepared, chains: int, rng: np.random.Generator, finite: bool) -> list[Walk]:
     """Where chains begin: at the top, and wherever else a search ended that is nearly as high."""
     tops = [(each.parents, each.touched) for each in prepared.tops]
     if len(problem.families) <= FEW:
         found = search(problem, rng, Walk(problem, *tops[0], rng), IN_VAIN, LONG)
+        if finite:  # where there will be more rows, these tell more than a longer look
+            explain(found[0])
+            found[0] = provoke(found[0])
         tops = [(walk.parents, walk.touched) for walk in found if walk.score > found[0].score - NEAR]
     places = [Walk(problem, *top, rng) for top in tops[:chains]]
     return [places[c % len(places)].copy() for c in range(chains)]

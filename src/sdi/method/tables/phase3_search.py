@@ -39,12 +39,7 @@ def search(
         in_vain = 0 if best.score > before + SAME else in_vain + 1
         pace *= 2 ** (1 / PATIENT) if in_vain else 1
         agreeing = sum(each.score > best.score - SAME for each in found) if afresh else 0
-    if best is None:
-        return found
-    if afresh:
-        explain(best)
-        best = provoke(best)
-    return [best, *found]
+    return found if best is None else [best, *found]
 
 
 def cool(walk: Walk, steps: int = STEPS, hot: float = HOT) -> None:
