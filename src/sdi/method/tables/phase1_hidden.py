@@ -17,9 +17,9 @@ from sdi.method.beliefs import Clamp
 from sdi.method.tables.phase1_count import Block, Family
 from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import is_sparse
+from sdi.method.tables.phase3_sample import MOST
 from sdi.method.tables.problem import Problem
 
-MOST = 5_000  # variables in idle environments that are looked at: of more it is too dear
 CLEAR = 6.0  # nats that such a parent and its environment add together
 NO_CHANCE = 5.0  # standard deviations
 

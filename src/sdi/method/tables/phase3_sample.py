@@ -23,6 +23,7 @@ from sdi.method.tables.problem import Problem
 Cell = tuple[int, int]  # a block and one of its environments
 UPHILL = 1e-9  # nats
 SMALL = 5_000  # cells of all tables of a variable: if there are more, any two seldom change places, for that is dear
+MOST = 5_000  # variables in idle environments that are looked at: of more it is too dear
 CONFUSED = -10.0  # nats for "touched" below which it is not likely that two targets should change places
 
 
@@ -33,22 +34,25 @@ class Walk(Standing):
         super().__init__(problem, parents, touched)
         self.rng = rng
         self.likely = problem.pairs
+        self.doubtful: list[tuple[int, Cell]] = []
 
     def copy(self) -> Self:
         """Another one at the same place: nothing is weighed again."""
         other = copy(self)
         other.go_to(self.place())
         other.begin()
-        other.likely = self.problem.pairs
+        other.likely, other.doubtful = self.problem.pairs, []
         return other
 
     def look_around(self) -> None:
-        """From now on the pairs that may be confused as things are here change places most often.
+        """From now on the pairs that may be confused as things are here change places most often, and only variables
+        that may or may not have been touched become targets, or are none any more, with new parents.
 
-        That most others do not is dear to find out. Pairs stay the same however the walk goes on, so that each move
-        still leaves the posterior as it is.
+        That most others do not is dear to find out. What is tried stays the same however the walk goes on, so that each
+        move still leaves the posterior as it is.
         """
         self.likely = [pair for pair in self.problem.pairs if self.confusable(*pair)]
+        self.doubtful = [*self.unexplained(), *self.unsure()]
 
     def sweep(self) -> Array:
         """Each move as often as there are variables, every target once.
@@ -67,8 +71,8 @@ class Walk(Standing):
                 cells = self.differing(i, j)
                 if cells:
                     self.exchange(i, j, cells if self.rng.random() < 0.5 else [cells[self.rng.integers(len(cells))]])
-        for _ in range(self._any_pairs()):
-            self._touch_any()
+        for _ in range(min(len(self.doubtful), size)):
+            self.touch(*self.doubtful[self.rng.integers(len(self.doubtful))])
         return probabilities
 
     def draw_parents(self, i: int) -> Array:
@@ -198,12 +202,22 @@ class Walk(Standing):
         found: list[tuple[float, int, Cell]] = []
         for b, touched in enumerate(self.touched):
             idle = np.flatnonzero(self.problem.open_targets[b] & ~touched.any(axis=1))
-            for i in range(len(self.choice)) if len(idle) else ():
+            for i in range(len(self.choice)) if 0 < len(idle) * len(self.choice) <= MOST else ():
                 more = self.problem.with_one_more(i, self.choice[i])
                 ratios = [self.problem.ratios(b, i, s, touched[:, i])[idle] for s in more]
                 best = np.max(ratios, axis=0) if ratios else np.full(len(idle), -np.inf)
                 found += [(r, i, (b, e)) for r, e in zip(best.tolist(), idle.tolist(), strict=True) if r > CONFUSED]
         return [(i, cell) for _, i, cell in sorted(found, reverse=True)]
+
+    def unsure(self) -> list[tuple[int, Cell]]:
+        """Targets that nobody declared, and that may as well be none."""
+        found = []
+        for b, touched in enumerate(self.touched):
+            for i in np.flatnonzero(touched.any(axis=0)).tolist():
+                ratios = self.problem.ratios(b, i, self.choice[i], touched[:, i])
+                here = touched[:, i] & self.problem.open_targets[b] & (ratios < -CONFUSED)
+                found += [(i, (b, e)) for e in np.flatnonzero(here).tolist()]
+        return found
 
     def put_last(self, i: int) -> bool:
         """Take i away from its effects, each with the best parents left to it, and give i the best of all; whether
@@ -227,13 +241,6 @@ class Walk(Standing):
         tables are weighed again. Drawn, where tables are large; nothing of where the walk is enters."""
         often = max(1, len(self.choice) // 64) * min(1.0, SMALL / self.problem.cells)
         return int(often) if often.is_integer() else int(often + self.rng.random())
-
-    def _touch_any(self) -> None:
-        """The same with any variable and any environment."""
-        b = int(self.rng.integers(len(self.touched)))
-        todo = np.flatnonzero(self.problem.open_targets[b])
-        if len(todo):
-            self.touch(int(self.rng.integers(len(self.choice))), (b, int(todo[self.rng.integers(len(todo))])))
 
     def _rearrange(self, steps: Iterable[tuple[int, int]]) -> bool:
         """The best parents for one variable after another, each time but for some, as bits; back if not higher."""
