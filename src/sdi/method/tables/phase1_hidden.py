@@ -24,20 +24,27 @@ CLEAR = 6.0  # nats that such a parent and its environment add together
 NO_CHANCE = 5.0  # standard deviations
 
 
-def hidden(problem: Problem, screen: Screen, parents: BoolMatrix, touched: BoolMatrix, clamp: Clamp) -> BoolMatrix:
+def hidden(
+    problem: Problem, screen: Screen, parents: BoolMatrix, everywhere: Sequence[BoolMatrix], clamp: Clamp
+) -> BoolMatrix:
     """For each variable the parent that would add most by the rows of environments that touched it, or of one in
     which nothing seems to have been touched, if it was ``[M, M]``. Of the first block."""
-    size, block, found = len(parents), problem.blocks[0], np.zeros(parents.shape, bool)
+    touched, block = everywhere[0], problem.blocks[0]
+    size, found = len(parents), np.zeros(parents.shape, bool)
     idle = np.flatnonzero(problem.open_targets[0] & ~touched.any(axis=1)).tolist()
     idle = idle if len(idle) * size <= MOST else []
     own = {e: _Own(block, e, screen, problem) for e in {*idle, *np.flatnonzero(touched.any(axis=1)).tolist()}}
     for i, s in enumerate(problem.choices(parents)):
-        given, ratios = tuple(np.flatnonzero(parents[i]).tolist()), problem.ratios(0, i, s, touched[:, i])
-        beside = screen.gains(i, given, touched[:, i])
-        added = beside + sum(own[e].gains(i, given) for e in np.flatnonzero(touched[:, i]).tolist())
-        for e in idle:
-            added = np.maximum(added, beside + own[e].gains(i, given) + ratios[e])
-        added = np.where(clamp.open[i] & (beside < CLEAR), added, -np.inf)
+        hit, added = np.flatnonzero(touched[:, i]).tolist(), np.full(size, -np.inf)
+        worth = problem.weights(i, everywhere)
+        for t in {s, 0}:  # beside the parents there are, and in their place: these may stand in for it
+            given = problem.families[i].order(t)
+            beside, ratios = screen.gains(i, given, touched[:, i]), problem.ratios(0, i, t, touched[:, i])
+            more = beside + sum(own[e].gains(i, given) for e in hit)
+            for e in idle:
+                more = np.maximum(more, beside + own[e].gains(i, given) + ratios[e])
+            added = np.maximum(added, np.where(beside < CLEAR, more, -np.inf) - (worth[s] - worth[t]))
+        added = np.where(clamp.open[i] & ~parents[i], added, -np.inf)
         k = int(np.argmax(added))
         found[i, k] = added[k] > CLEAR
     return found

@@ -8,8 +8,9 @@ both equally likely.
 Legend: M variables, E environments, S parent sets of a family, r states of its variable.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ from sdi.method.tables.phase2_likelihood import Likelihood, Prior, Vector
 from sdi.method.tables.shelf import Shelf, new_owner
 
 Touched: TypeAlias = frozenset[int]  # environments in which one variable was touched
+EVERY_SUBSET = 6  # parents whose subsets are all looked at when one graph is scored
 LIKELY = 0.25  # an edge beforehand, at most: with few variables a weak prior would let chance decide
 
 
@@ -133,21 +135,26 @@ def graph_score(
 def _growing(
     child: int, members: tuple[int, ...], cardinalities: tuple[int, ...], block: Block, prior: Prior
 ) -> Family:
-    """A family that leads to these parents, from the best one on by the one that adds most."""
+    """A family that leads to these parents, as searches have them: by all their subsets, each of which extends the best
+    with one less. What is added last matters; of many parents each is therefore the one that adds most."""
     family = Family(child, members, ((),), cardinalities, ())
+    every = len(members) <= EVERY_SUBSET
     for size in range(1, len(members) + 1):
-        last = family.sets[-1]
-        grown = [tuple(sorted((*last, k))) for k in range(len(members)) if k not in last]
-        each = Family(
-            child,
-            members,
-            (*family.sets, *grown),
-            cardinalities,
-            (*(family.extends or ()), *(len(family.sets) - 1 for _ in grown)),
-            family.seen,
-        ).for_rows([block])
-        best = int(np.argmax(Likelihood(each, prior, each.count(block)).whole[size:]))
-        known = each.seen[:size] + each.seen[size + best : size + best + 1]
-        extends = (*(family.extends or ()), size - 1)
-        family = Family(child, members, (*family.sets, grown[best]), cardinalities, extends, known)
+        worth = Likelihood(family, prior, family.count(block)).whole
+        there = {each: s for s, each in enumerate(family.sets) if len(each) == size - 1}
+        grown = list(combinations(range(len(members)), size))
+        bases = [[there[rest] for rest in combinations(each, size - 1) if rest in there] for each in grown]
+        larger = _with(
+            family, [(each, max(of, key=worth.item)) for each, of in zip(grown, bases, strict=True) if of], block
+        )
+        if not every:
+            best = int(np.argmax(Likelihood(larger, prior, larger.count(block)).whole[size:]))
+            larger = _with(family, [(larger.sets[size + best], size - 1)], block)
+        family = larger
     return family
+
+
+def _with(family: Family, added: Sequence[tuple[tuple[int, ...], int]], block: Block) -> Family:
+    """More sets, each with the place of the one that it extends."""
+    sets, extends = (*family.sets, *(each for each, _ in added)), (*(family.extends or ()), *(s for _, s in added))
+    return replace(family, sets=sets, extends=extends).for_rows([block])

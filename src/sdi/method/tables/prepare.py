@@ -212,14 +212,15 @@ class _Choice:
         given = self.screen, families, top.parents, top.touched[0], gains, self.clamp, turn, least
         some = overlooked(*given, (lambda i: problem.weights(i, top.touched)) if wide else None)
         spare, most_parents = (CANDIDATES, None) if wide else (SPARE, PARENTS + turn + 1)
-        more = np.zeros_like(top.parents)
+        also: list[BoolMatrix] = []  # parents that tables would not think of
         if wide:
-            more = hidden(problem, self.screen, top.parents, top.touched[0], self.clamp)
+            alone = hidden(problem, self.screen, top.parents, top.touched, self.clamp)
+            also += [alone, top.parents | alone]
         if turn >= self.rounds:
-            more |= faint(self.screen, families, top.parents, self.clamp)
-        every = turn in (self.rounds - 1, self.rounds)
-        for i in range(self.size) if every else sorted({*some, *np.flatnonzero(more.any(axis=1)).tolist()}):
-            graphs = [top.parents, top.parents | more] if more[i].any() else [top.parents]
+            also.append(top.parents | faint(self.screen, families, top.parents, self.clamp))
+        new = {int(i) for graph in also for i in np.flatnonzero((graph & ~top.parents).any(axis=1))}
+        for i in range(self.size) if turn in (self.rounds - 1, self.rounds) else sorted({*some, *new}):
+            graphs = [top.parents, *(graph for graph in also if (graph & ~top.parents)[i].any())]
             considered[i] = self.weigh(i, gains[i], graphs, spare, most_parents, turn < self.rounds)
 
 
