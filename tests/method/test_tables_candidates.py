@@ -17,6 +17,7 @@ from sdi.method.tables.phase1_count import Block, Family, make_block
 from sdi.method.tables.phase1_overlooked import overlooked
 from sdi.method.tables.phase1_screen import Screen
 from sdi.method.tables.phase2_likelihood import Bdeu, Likelihood, Prior, prior_of
+from sdi.method.tables.phase2_score import graph_score
 
 CARDS = (3, 2, 4, 2)
 PLENTY = Limits(cells=10**6, parents=99, sets=10**6, hopeless=25.0)
@@ -541,6 +542,25 @@ def test_cause_beside_an_effect_that_tells_more_is_found_once_the_graph_has_othe
     wrong = (0, 1, 2, 3, 6)  # four causes and the effect
     found = consider(*given, [wrong])
     assert (0, 1, 2, 3, 4, 5) in found.family.sets
+
+
+def test_one_graph_is_scored_as_searches_score_it() -> None:
+    """Beside three causes stands an effect that tells more than each of them: whatever was added first once counted."""
+    rng = np.random.default_rng(7)
+    rows = rng.integers(0, 3, (3_000, 5)).astype(np.uint8)
+    rows[:, 0] = np.where(rng.random(3_000) < 0.9, (rows[:, 1] + rows[:, 2] + rows[:, 3]) % 3, rows[:, 0])
+    rows[:, 4] = np.where(rng.random(3_000) < 0.9, rows[:, 0], rows[:, 4])
+    block, cards = make_block(rows, []), (3,) * 5
+    prior = prior_of(block, cards, 10.0, 3)
+    found = consider(0, (1, 2, 3, 4), 0, [block], [prior], cards, PLENTY._replace(hopeless=np.inf))
+    for members in itertools.chain(*(itertools.combinations(range(4), k) for k in range(5))):
+        parents = np.zeros((5, 5), bool)
+        parents[0, [1 + k for k in members]] = True
+        alone = np.zeros((5, 5), bool)
+        given = np.zeros((0, 5), bool), cards, 0.0, prior
+        added = graph_score(block, parents, *given) - graph_score(block, alone, *given)
+        worth = found.worth[0][found.family.sets.index(members)] - found.worth[0][0]
+        assert added == pytest.approx(worth, abs=1e-6)
 
 
 def test_candidate_that_clearly_adds_is_overlooked_if_no_set_has_it_beside_the_parents() -> None:
